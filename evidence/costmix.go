@@ -30,8 +30,8 @@ func mixParts(length time.Duration) int {
 }
 
 // mix returns the operations of the steady state between two samples of a role's counter by name:
-// done, as they are counted, and in parts, each with the CPU milliseconds in it. A sample at the end
-// of a part is one between its neighbors, in proportion to the time; so are the operations of a
+// done, as they are counted, and in parts, each with the CPU milliseconds in it. A sample at the
+// end of a part is one between its neighbors, in proportion to the time; so are the operations of a
 // second.
 func (x phaseReader) mix(
 	counter comparison.Counter,
@@ -45,8 +45,11 @@ func (x phaseReader) mix(
 	}
 	each := to.Sub(from) / time.Duration(n)
 	m.CPU = make([]float64, n)
+	before := counter.At(from)
 	for k := range m.CPU {
-		m.CPU[k] = 1000 * (counter.At(from.Add(time.Duration(k+1)*each)) - counter.At(from.Add(time.Duration(k)*each)))
+		after := counter.At(from.Add(time.Duration(k+1) * each))
+		m.CPU[k] = 1000 * (after - before)
+		before = after
 	}
 	var err error
 	m.Part, err = x.partition(from.Sub(x.run.Manifest.Epoch), each, n)

@@ -29,8 +29,8 @@ type CostCourse struct {
 // all things of all runs. false without things or costs, or where a number is not finite.
 //
 // Levels and costs are fitted in turn. Source of the steps: Hoerl and Kennard, Technometrics 12
-// (1970), 55, with the variance of Lindley and Smith, J. R. Stat. Soc. B 34 (1972), 1; least squares
-// above 0 by coordinates as in Franc, Hlaváč and Navara, CAIP 2005.
+// (1970), 55, with the variance of Lindley and Smith, J. R. Stat. Soc. B 34 (1972), 1; least
+// squares above 0 by coordinates as in Franc, Hlaváč and Navara, CAIP 2005.
 func UnitCosts(runs []CostCourse) (each []float64, ok bool) {
 	f, ok := newUnitFit(runs)
 	if !ok {

@@ -14,9 +14,9 @@ import (
 // are one kind together.
 const leastOfMix = 0.01
 
-// A CostMix is what the operations behind a cost were: how many of each kind succeeded, in all and in
-// parts of the measured phase that are equally long, and the CPU milliseconds of each part. CPU is
-// nil where the phase is too short for parts.
+// A CostMix is what the operations behind a cost were: how many of each kind succeeded, in all and
+// in parts of the measured phase that are equally long, and the CPU milliseconds of each part. CPU
+// is nil where the phase is too short for parts.
 type CostMix struct {
 	Done map[string]float64
 	CPU  []float64
@@ -66,10 +66,10 @@ func weigh(weights map[string]float64, kind string) float64 {
 
 // withMix returns the pairs with costs of operations that count by their weights, and the mixes by
 // the names of the costs. The arguments are not changed. Users decide by chance what they do, and
-// operations differ in cost a hundredfold: two runs of one build, or the arms of one block, differ
-// by their mixes alone. A kind of operations has one weight in both arms and all blocks, its cost in
-// proportion to that of all, so that a weight cannot stand for a difference between arms. A cost of
-// which a run has no parts stays as it is.
+// operations differ in cost a hundredfold: two runs of one build differ by their mixes alone. A
+// kind of operations has one weight in both arms and all blocks, what it costs in proportion to
+// all, so that weights cannot stand for a difference between arms. A cost of which a run has no
+// parts stays as it is. docs/adr/0046-mix.md has the measurements.
 func withMix(pairs []numbersPair) ([]numbersPair, map[string]*verdict.RemovedMix) {
 	names := map[string]bool{}
 	for _, p := range pairs {

@@ -2,7 +2,8 @@ package verdict
 
 import "math"
 
-// A RemovedMix describes the kinds of operations behind a cost: each counts by what it costs both arms.
+// A RemovedMix describes the kinds of operations behind a cost: each counts by what it costs both
+// arms.
 type RemovedMix struct {
 	Kinds int `json:"kinds"` // that have a cost of their own
 	// Removed is ln(new/base) of the CPU time for each operation that the arms' mixes alone make,
