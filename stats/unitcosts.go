@@ -2,168 +2,275 @@ package stats
 
 import (
 	"math"
+
+	"gonum.org/v1/gonum/mat"
 )
 
-// What [UnitCosts] assumes and how often it repeats its two steps.
+// What [UnitCosts] assumes, and the bounds of its steps.
 const (
 	// unitSpread is the standard deviation, in mean costs, of the costs of kinds before any data:
 	// some kinds cost next to nothing and few cost many times the mean.
 	unitSpread = 1
-	unitRounds = 5
-	unitSweeps = 500
-	unitClose  = 1e-9 // of the mean cost
+	unitLeast  = 1e-9 // of the mean square of a kind, the least that draws its cost to the mean
+	unitRounds = 4    // of noise and costs
+	unitReach  = 10   // how far the level may be from the plain one, as a factor
+	unitClose  = 1e-9 // of the level
+	unitSteps  = 100  // towards a level
+	unitSides  = 1000 // changes of the kinds that cost nothing
 )
 
-// A CostCourse is one run in parts that are equally long: how many things of each kind were done in
-// a part, and what all of them cost together. All runs have the same kinds.
-type CostCourse struct {
-	Done [][]float64 // by part and kind, 0 or more
-	Sums []float64   // by part
+// CostMoments are the sums of squares and products of one run that is cut into parts: of how many
+// things of each kind were done in a part, and of what all of them cost together. Their sums may be
+// the moments of several runs.
+type CostMoments struct {
+	products *mat.SymDense // of two kinds
+	costs    *mat.VecDense // of a kind and the cost
+	squares  float64       // of the cost
+	done     []float64     // by kind
+	cost     float64
+	parts    int
 }
 
-// UnitCosts estimates what a thing of each kind costs in proportion to the others, in runs that do
-// different mixes of them: a part of run r costs s_r·Σ n_k·c_k and noise of one size. The level s_r
-// of a run is its own, so that no cost of a kind can stand for a difference between runs. Costs are
-// at least 0, and drawn to the mean cost as far as the parts leave them open (ridge regression):
-// with parts that show nothing, all kinds cost the same. The costs returned have the mean 1 over
-// all things of all runs. false without things or costs, or where a number is not finite.
+// NewCostMoments returns the moments of a run. done has the number of things by part and kind, and
+// sums what they cost by part; there are parts, all of them with the same kinds.
+func NewCostMoments(done [][]float64, sums []float64) CostMoments {
+	m := newMoments(len(done[0]))
+	m.parts = len(sums)
+	for i, sum := range sums {
+		things := mat.NewVecDense(len(done[i]), done[i])
+		m.products.SymRankOne(m.products, 1, things)
+		m.costs.AddScaledVec(m.costs, sum, things)
+		m.squares += sum * sum
+		m.cost += sum
+		for j, n := range done[i] {
+			m.done[j] += n
+		}
+	}
+	return m
+}
+
+func newMoments(kinds int) CostMoments {
+	return CostMoments{products: mat.NewSymDense(kinds, nil), costs: mat.NewVecDense(kinds, nil),
+		done: make([]float64, kinds)}
+}
+
+// add adds the moments of a run whose things cost 1/level of what they cost at level 1.
+func (m *CostMoments) add(of CostMoments, level float64) {
+	var products mat.SymDense
+	products.ScaleSym(level*level, of.products)
+	m.products.AddSym(m.products, &products)
+	m.costs.AddScaledVec(m.costs, level, of.costs)
+	m.squares += of.squares
+	m.cost += of.cost
+	m.parts += of.parts
+	for j, n := range of.done {
+		m.done[j] += n
+	}
+}
+
+func together(runs []CostMoments) CostMoments {
+	m := newMoments(len(runs[0].done))
+	for _, r := range runs {
+		m.add(r, 1)
+	}
+	return m
+}
+
+// UnitCosts estimates what a thing of each kind costs in proportion to the others, from the runs of
+// two arms that do different mixes of them: a part costs Σ n_k·c_k, times a level in the second arm,
+// and noise of one size. The level is free, so that no cost of a kind can stand for a difference
+// between the arms. Costs are at least 0, and drawn to the mean cost as far as the parts leave them
+// open (ridge regression): with parts that show nothing, all kinds cost the same. The costs returned
+// have the mean 1 over all things of both arms. false without things or costs, or where a number is
+// not finite; each arm has runs.
 //
-// Levels and costs are fitted in turn. Source of the steps: Hoerl and Kennard, Technometrics 12
-// (1970), 55, with the variance of Lindley and Smith, J. R. Stat. Soc. B 34 (1972), 1; least
-// squares above 0 by coordinates as in Franc, Hlaváč and Navara, CAIP 2005.
-func UnitCosts(runs []CostCourse) (each []float64, ok bool) {
-	f, ok := newUnitFit(runs)
-	if !ok {
+// Source: Hoerl and Kennard, Technometrics 12 (1970), 55, with the variances of Lindley and Smith,
+// J. R. Stat. Soc. B 34 (1972), 1, section 5.3: noise over that of the costs.
+func UnitCosts(base, fresh []CostMoments) (each []float64, ok bool) {
+	x, y := together(base), together(fresh)
+	both := newMoments(len(x.done))
+	both.add(x, 1)
+	both.add(y, 1)
+	all := 0.0
+	for _, n := range both.done {
+		all += n
+	}
+	mean := both.cost / all
+	if !finite([]float64{mean, both.squares, all}) || mean <= 0 || x.cost <= 0 || y.cost <= 0 {
 		return nil, false
 	}
+	f := unitFit{x: x, y: y, mean: mean}
+	f.each = mat.NewVecDense(len(both.done), nil)
+	for j := range both.done {
+		f.each.SetVec(j, mean)
+	}
+	f.level = levelOf(y, f.each) / levelOf(x, f.each)
 	for range unitRounds {
-		f.fitCosts()
-		if !f.fitLevels() {
+		if !f.round() {
 			return nil, false
 		}
 	}
 	sum := 0.0
-	for j, c := range f.each {
-		sum += c * f.done[j]
+	for j, n := range both.done {
+		sum += n * f.each.AtVec(j)
 	}
-	for j := range f.each {
-		f.each[j] *= f.all / sum
-		ok = ok && f.each[j] >= 0 && !math.IsInf(f.each[j], 1)
-	}
-	return f.each, ok
+	f.each.ScaleVec(all/sum, f.each)
+	each = f.each.RawVector().Data
+	return each, finite(each)
 }
 
 // A unitFit is the state of [UnitCosts].
 type unitFit struct {
-	runs  []CostCourse
-	level []float64 // by run
-	each  []float64 // by kind
-	done  []float64 // by kind, of all runs
-	all   float64   // the sum of done
-	mean  float64   // cost of a thing
-	parts int
+	x, y  CostMoments // of the arms
+	mean  float64     // cost of a thing
+	each  *mat.VecDense
+	level float64
 }
 
-func newUnitFit(runs []CostCourse) (f unitFit, ok bool) {
-	f.runs = runs
-	cost := 0.0
-	for _, r := range runs {
-		f.level = append(f.level, 1)
-		f.parts += len(r.Sums)
-		for i, sum := range r.Sums {
-			cost += sum
-			if f.done == nil {
-				f.done = make([]float64, len(r.Done[i]))
+// levelOf returns the level at which things of some cost fit an arm best.
+func levelOf(arm CostMoments, each *mat.VecDense) float64 {
+	return mat.Dot(each, arm.costs) / mat.Inner(each, arm.products, each)
+}
+
+// round sets the costs, and the level that fits them, from the noise around those before. false
+// where no level fits.
+func (f *unitFit) round() bool {
+	squares := 0.0 // around the fit
+	for i, arm := range []CostMoments{f.x, f.y} {
+		l := []float64{1, f.level}[i]
+		squares += arm.squares - 2*l*mat.Dot(f.each, arm.costs) +
+			l*l*mat.Inner(f.each, arm.products, f.each)
+	}
+	kinds := f.each.Len()
+	noise := max(0, squares) / float64(max(1, f.x.parts+f.y.parts-kinds))
+	usual := (mat.Trace(f.x.products) + mat.Trace(f.y.products)) / float64(kinds)
+	weight := max(noise/square(unitSpread*f.mean), unitLeast*usual)
+	// The level at which the second arm fits costs that were fitted at a level, over that level: it
+	// falls through 1.
+	off := func(level float64) float64 {
+		f.each = f.costs(level, weight)
+		return math.Log(levelOf(f.y, f.each) / level)
+	}
+	level, ok := falls(off, f.level/unitReach, f.level*unitReach)
+	f.level, f.each = level, f.costs(level, weight)
+	return ok && finite(f.each.RawVector().Data)
+}
+
+// costs fits the costs at a level.
+func (f *unitFit) costs(level, weight float64) *mat.VecDense {
+	m := newMoments(f.each.Len())
+	m.add(f.x, 1)
+	m.add(f.y, level)
+	for j := range m.done {
+		m.products.SetSym(j, j, m.products.At(j, j)+weight)
+		m.costs.SetVec(j, m.costs.AtVec(j)+weight*f.mean)
+	}
+	return nonNegative(m.products, m.costs)
+}
+
+// falls returns where a function of a logarithm falls through 0, by false position with halves
+// (Dowell and Jarratt, BIT 11, 1971, 168); false where it does not between two ends.
+func falls(f func(float64) float64, low, high float64) (at float64, ok bool) {
+	a, b := math.Log(low), math.Log(high)
+	fa, fb := f(low), f(high)
+	if !(fa >= 0 && fb <= 0) {
+		return math.NaN(), false
+	}
+	side := 0
+	for range unitSteps {
+		if b-a < unitClose || fa == fb {
+			break
+		}
+		c := (a*fb - b*fa) / (fb - fa)
+		fc := f(math.Exp(c))
+		switch {
+		case math.Abs(fc) < unitClose:
+			return math.Exp(c), true
+		case fc > 0:
+			if a, fa = c, fc; side == 1 {
+				fb /= 2
 			}
-			for j, n := range r.Done[i] {
-				f.done[j] += n
-				f.all += n
+			side = 1
+		default:
+			if b, fb = c, fc; side == -1 {
+				fa /= 2
 			}
+			side = -1
 		}
 	}
-	f.mean = cost / f.all
-	if !(f.mean > 0) || math.IsInf(f.mean, 1) || math.IsInf(f.all, 1) {
-		return f, false
-	}
-	f.each = make([]float64, len(f.done))
-	for j := range f.each {
-		f.each[j] = f.mean
-	}
-	return f, true
+	return math.Exp((a + b) / 2), true
 }
 
-// of returns what the things of a part cost at level 1.
-func (f *unitFit) of(done []float64) (cost float64) {
-	for j, n := range done {
-		cost += n * f.each[j]
-	}
-	return cost
-}
-
-// noise is the variance of a part around the fit.
-func (f *unitFit) noise() float64 {
-	squares := 0.0
-	for r, run := range f.runs {
-		for i, sum := range run.Sums {
-			squares += square(sum - f.level[r]*f.of(run.Done[i]))
-		}
-	}
-	return squares / float64(max(1, f.parts-len(f.each)))
-}
-
-// fitLevels sets each run's level to the one at which its parts cost together what they cost.
-func (f *unitFit) fitLevels() (ok bool) {
-	for r, run := range f.runs {
-		sum, fitted := 0.0, 0.0
-		for i, s := range run.Sums {
-			sum += s
-			fitted += f.of(run.Done[i])
-		}
-		if f.level[r] = sum / fitted; !(f.level[r] > 0) || math.IsInf(f.level[r], 1) {
-			return false
-		}
-	}
-	return true
-}
-
-// fitCosts sets the costs of the kinds, given the levels.
-func (f *unitFit) fitCosts() {
-	k := len(f.each)
-	// Without noise nothing is drawn to the mean but what no part tells apart.
-	weight := max(f.noise(), square(1e-6*f.mean)) / square(unitSpread*f.mean)
-	products, sums := make([][]float64, k), make([]float64, k)
-	for j := range k {
-		products[j] = make([]float64, k)
-		products[j][j] = weight
-		sums[j] = weight * f.mean
-	}
-	for r, run := range f.runs {
-		l := f.level[r]
-		for i, done := range run.Done {
-			for j, n := range done {
-				if n == 0 {
-					continue
-				}
-				sums[j] += l * n * run.Sums[i]
-				for m, o := range done {
-					products[j][m] += l * l * n * o
-				}
-			}
-		}
-	}
-	for range unitSweeps {
-		moved := 0.0
+// nonNegative returns the x of at least 0 that makes x'Ax - 2b'x least, A positive definite. The
+// kinds of which x or its gradient has the wrong sign change sides, all of them while that helps
+// and then the last of them alone, which ends. Not a number where A is not positive definite.
+//
+// Source: Júdice and Pires, Computers & Operations Research 21 (1994), 587.
+func nonNegative(a *mat.SymDense, b *mat.VecDense) *mat.VecDense {
+	k := b.Len()
+	zero := make([]bool, k)
+	least, tries := k+1, 3
+	var x *mat.VecDense
+	for range unitSides {
+		x = solveSome(a, b, zero)
+		var gradient mat.VecDense
+		gradient.MulVec(a, x)
+		gradient.SubVec(&gradient, b)
+		var wrong []int
 		for j := range k {
-			rest := sums[j]
-			for m, c := range f.each {
-				rest -= products[j][m] * c
+			if !zero[j] && x.AtVec(j) < 0 ||
+				zero[j] && gradient.AtVec(j) < -unitClose*math.Abs(b.AtVec(j)) {
+				wrong = append(wrong, j)
 			}
-			to := max(0, f.each[j]+rest/products[j][j])
-			moved = max(moved, math.Abs(to-f.each[j]))
-			f.each[j] = to
 		}
-		if moved <= unitClose*f.mean {
-			return
+		switch {
+		case len(wrong) == 0:
+			return x
+		case len(wrong) < least:
+			least, tries = len(wrong), 3
+		case tries > 0:
+			tries--
+		default:
+			wrong = wrong[len(wrong)-1:]
+		}
+		for _, j := range wrong {
+			zero[j] = !zero[j]
 		}
 	}
+	x.SetVec(0, math.NaN())
+	return x
+}
+
+// solveSome solves Ax = b for some, the others are zero. Where A is not positive definite, all are
+// not a number.
+func solveSome(a *mat.SymDense, b *mat.VecDense, zero []bool) *mat.VecDense {
+	var of []int
+	for j, z := range zero {
+		if !z {
+			of = append(of, j)
+		}
+	}
+	x := mat.NewVecDense(len(zero), nil)
+	if len(of) == 0 {
+		return x
+	}
+	some, right := mat.NewSymDense(len(of), nil), mat.NewVecDense(len(of), nil)
+	for i, j := range of {
+		right.SetVec(i, b.AtVec(j))
+		for l, m := range of[:i+1] {
+			some.SetSym(i, l, a.At(j, m))
+		}
+	}
+	var c mat.Cholesky
+	var part mat.VecDense
+	if !c.Factorize(some) || c.SolveVecTo(&part, right) != nil {
+		for j := range zero {
+			x.SetVec(j, math.NaN())
+		}
+		return x
+	}
+	for i, j := range of {
+		x.SetVec(j, part.AtVec(i))
+	}
+	return x
 }

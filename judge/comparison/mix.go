@@ -64,12 +64,20 @@ func weigh(weights map[string]float64, kind string) float64 {
 	return weights[others]
 }
 
+// leastRepeated is the number of pairs from which on the weights are fitted again without each.
+const leastRepeated = 3
+
 // withMix returns the pairs with costs of operations that count by their weights, and the mixes by
 // the names of the costs. The arguments are not changed. Users decide by chance what they do, and
 // operations differ in cost a hundredfold: two runs of one build differ by their mixes alone. A
 // kind of operations has one weight in both arms and all blocks, what it costs in proportion to
-// all, so that weights cannot stand for a difference between arms. A cost of which a run has no
-// parts stays as it is. docs/adr/0046-mix.md has the measurements.
+// all. docs/adr/0046-mix.md has the measurements. A cost of which a run has no parts stays as it is.
+//
+// An error of the weights is the same in all pairs, and their scatter does not show it where the
+// mixes of the arms differ alike in all. Therefore the difference of a pair becomes its
+// pseudo-value, n times the mean of all less n-1 times the mean without the pair and with weights
+// that are fitted without it: the interval of these is the jackknife's (Tukey, Annals of
+// Mathematical Statistics 29, 1958, 614; Miller, Biometrika 61, 1974, 1, section 2).
 func withMix(pairs []numbersPair) ([]numbersPair, map[string]*verdict.RemovedMix) {
 	names := map[string]bool{}
 	for _, p := range pairs {
@@ -85,54 +93,55 @@ func withMix(pairs []numbersPair) ([]numbersPair, map[string]*verdict.RemovedMix
 	out := slices.Clone(pairs)
 	mixes := map[string]*verdict.RemovedMix{}
 	for name := range names {
-		weights := mixWeights(name, pairs)
-		if weights == nil {
+		m, ok := newCommonMix(name, pairs)
+		if !ok {
 			continue
 		}
-		mix := verdict.RemovedMix{Kinds: len(weights)}
-		n := 0.0
-		for i := range out {
-			x, y := out[i].base.mixOf(name), out[i].fresh.mixOf(name)
-			if x == nil || y == nil {
-				continue
-			}
-			mix.Removed += math.Log(y.inflation(weights) / x.inflation(weights))
-			n++
-			out[i].base = out[i].base.weighed(name, weights)
-			out[i].fresh = out[i].fresh.weighed(name, weights)
+		removed, ok := m.pseudoValues()
+		if !ok {
+			continue
 		}
-		mix.Removed /= n
-		mixes[name] = &mix
+		mix := &verdict.RemovedMix{Kinds: m.own}
+		for k, i := range m.at {
+			p := &out[i]
+			in := [2]float64{m.mixes[0][k].inflation(m.weights), m.mixes[1][k].inflation(m.weights)}
+			// What the pseudo-value has beyond the pair's own difference is shared by both.
+			more := math.Sqrt(removed[k] / (in[1] / in[0]))
+			p.base = p.base.weighed(name, m.weights, in[0]/more)
+			p.fresh = p.fresh.weighed(name, m.weights, in[1]*more)
+			mix.Removed += math.Log(removed[k]) / float64(len(m.at))
+		}
+		mixes[name] = mix
 	}
 	return out, mixes
 }
 
-// mixOf returns the mix behind a cost; nil if the run has none.
-func (n Numbers) mixOf(name string) *CostMix {
-	if c, ok := n.Costs[name]; ok {
-		return c.Mix
+// mixOf returns the mix behind a cost; there is none where the run has no cost.
+func (n Numbers) mixOf(name string) (mix *CostMix, there bool) {
+	v, there := n.Costs[name]
+	if !there {
+		v, there = n.Metrics[name]
 	}
-	return n.Metrics[name].Mix
+	return v.Mix, there
 }
 
-// weighed returns the numbers with another cost.
-func (n Numbers) weighed(name string, weights map[string]float64) Numbers {
-	mix := n.mixOf(name)
-	inflation := mix.inflation(weights)
+// weighed returns the numbers with a cost of which a part is taken out.
+func (n Numbers) weighed(name string, weights map[string]float64, part float64) Numbers {
 	again := func(values map[string]SecondaryValue) map[string]SecondaryValue {
 		v, ok := values[name]
 		if !ok {
 			return values
 		}
 		values = maps.Clone(values)
-		v.Value /= inflation
+		v.Value /= part
 		values[name] = v
 		return values
 	}
+	mix, _ := n.mixOf(name)
 	n.Costs, n.Metrics = again(n.Costs), again(n.Metrics)
 	if v, ok := n.Values[name]; ok {
 		n.Values = maps.Clone(n.Values)
-		n.Values[name] = v / inflation
+		n.Values[name] = v / part
 	}
 	if n.Portions != nil && n.Portions[name] != nil {
 		n.Portions = maps.Clone(n.Portions)
@@ -141,57 +150,121 @@ func (n Numbers) weighed(name string, weights map[string]float64) Numbers {
 	return n
 }
 
-// mixWeights returns the weight of each kind of operations in a cost, from the parts of all runs of
-// the pairs that have it; nil where a run has no parts, and where there is nothing to tell apart.
-func mixWeights(name string, pairs []numbersPair) map[string]float64 {
-	var mixes []*CostMix
+// A commonMix are the mixes behind a cost, by arm and pair, and the weights that are fitted to all
+// of them.
+type commonMix struct {
+	at      []int // of the pairs with a cost of both arms
+	mixes   [2][]*CostMix
+	moments [2][]stats.CostMoments
+	index   map[string]int // of the kinds with a weight of their own, and of the others
+	own     int
+	weights map[string]float64
+}
+
+// newCommonMix fits the weights; false where a run has no parts, and where there is nothing to tell
+// apart.
+func newCommonMix(name string, pairs []numbersPair) (m commonMix, ok bool) {
 	count, all := map[string]float64{}, 0.0
-	for _, p := range pairs {
-		for _, n := range []Numbers{p.base, p.fresh} {
-			m := n.mixOf(name)
-			if m == nil {
-				continue
+	for i, p := range pairs {
+		x, ok1 := p.base.mixOf(name)
+		y, ok2 := p.fresh.mixOf(name)
+		if !ok1 || !ok2 {
+			continue
+		}
+		m.at = append(m.at, i)
+		for arm, mix := range []*CostMix{x, y} {
+			if mix == nil || mix.CPU == nil {
+				return m, false
 			}
-			if m.CPU == nil {
-				return nil
-			}
-			mixes = append(mixes, m)
-			for kind, done := range m.Done {
+			m.mixes[arm] = append(m.mixes[arm], mix)
+			for kind, done := range mix.Done {
 				count[kind] += done
 				all += done
 			}
 		}
 	}
-	index := map[string]int{}
+	m.index = map[string]int{}
 	for _, kind := range slices.Sorted(maps.Keys(count)) {
 		if count[kind] >= leastOfMix*all {
-			index[kind] = len(index)
+			m.index[kind] = len(m.index)
 		}
 	}
-	if len(index) < 2 {
-		return nil
+	if m.own = len(m.index); m.own < 2 {
+		return m, false
 	}
-	index[others] = len(index)
-	runs := make([]stats.CostCourse, len(mixes))
-	for r, m := range mixes {
-		runs[r] = m.course(index)
+	if len(count) > m.own {
+		m.index[others] = m.own
 	}
-	each, ok := stats.UnitCosts(runs)
-	if !ok {
-		return nil
+	for arm, mixes := range m.mixes {
+		for _, mix := range mixes {
+			m.moments[arm] = append(m.moments[arm], mix.momentsBy(m.index))
+		}
 	}
-	weights := map[string]float64{}
-	for kind, j := range index {
-		weights[kind] = each[j]
-	}
-	return weights
+	m.weights, ok = m.fit(m.moments)
+	return m, ok
 }
 
-// course returns the parts with the kinds of an index.
-func (m CostMix) course(index map[string]int) stats.CostCourse {
-	out := stats.CostCourse{Sums: m.CPU, Done: make([][]float64, len(m.CPU))}
-	for i := range out.Done {
-		out.Done[i] = make([]float64, len(index))
+// fit returns the weights by kind of some runs of both arms.
+func (m commonMix) fit(moments [2][]stats.CostMoments) (map[string]float64, bool) {
+	each, ok := stats.UnitCosts(moments[0], moments[1])
+	if !ok {
+		return nil, false
+	}
+	weights := map[string]float64{}
+	for kind, j := range m.index {
+		weights[kind] = each[j]
+	}
+	return weights, true
+}
+
+// pseudoValues returns what is taken out of the ratio of each pair, so that its difference becomes
+// the pseudo-value. Below [leastRepeated] pairs it is the ratio of the mixes. false where weights
+// cannot be fitted without a pair.
+func (m commonMix) pseudoValues() (removed []float64, ok bool) {
+	n := len(m.at)
+	logs := func(weights map[string]float64) []float64 {
+		out := make([]float64, n)
+		for k := range out {
+			out[k] = math.Log(m.mixes[1][k].inflation(weights) / m.mixes[0][k].inflation(weights))
+		}
+		return out
+	}
+	own := logs(m.weights)
+	removed = make([]float64, n)
+	for k := range removed {
+		removed[k] = own[k]
+		if n >= leastRepeated {
+			rest := [2][]stats.CostMoments{}
+			for arm := range rest {
+				rest[arm] = slices.Delete(slices.Clone(m.moments[arm]), k, k+1)
+			}
+			weights, ok := m.fit(rest)
+			if !ok {
+				return nil, false
+			}
+			// All differ by their mixes alone: n·mean(d) - (n-1)·mean(d without k).
+			without := logs(weights)
+			sum := 0.0
+			for i := range own {
+				sum += own[i]
+				if i != k {
+					sum -= without[i]
+				}
+			}
+			removed[k] = sum
+		}
+		if removed[k] = math.Exp(removed[k]); !(removed[k] > 0) || math.IsInf(removed[k], 1) {
+			return nil, false
+		}
+	}
+	return removed, n > 0
+}
+
+// momentsBy returns the moments of the parts, with the kinds of an index.
+func (m CostMix) momentsBy(index map[string]int) stats.CostMoments {
+	done := make([][]float64, len(m.CPU))
+	for i := range done {
+		done[i] = make([]float64, len(index))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(m.Part)) {
 		j, own := index[kind]
@@ -199,8 +272,8 @@ func (m CostMix) course(index map[string]int) stats.CostCourse {
 			j = index[others]
 		}
 		for i, n := range m.Part[kind] {
-			out.Done[i][j] += n
+			done[i][j] += n
 		}
 	}
-	return out
+	return stats.NewCostMoments(done, m.CPU)
 }
