@@ -77,12 +77,12 @@ func together(runs []CostMoments) CostMoments {
 }
 
 // UnitCosts estimates what a thing of each kind costs in proportion to the others, from the runs of
-// two arms that do different mixes of them: a part costs Σ n_k·c_k, times a level in the second arm,
-// and noise of one size. The level is free, so that no cost of a kind can stand for a difference
-// between the arms. Costs are at least 0, and drawn to the mean cost as far as the parts leave them
-// open (ridge regression): with parts that show nothing, all kinds cost the same. The costs returned
-// have the mean 1 over all things of both arms. false without things or costs, or where a number is
-// not finite; each arm has runs.
+// two arms that do different mixes of them: a part costs Σ n_k·c_k, times a level in the second
+// arm, and noise of one size. The level is free, so that no cost of a kind can stand for a
+// difference between the arms. Costs are at least 0, and drawn to the mean cost as far as the parts
+// leave them open (ridge regression): with parts that show nothing, all kinds cost the same. The
+// costs returned have the mean 1 over all things of both arms. false without things or costs, or
+// where a number is not finite; each arm has runs.
 //
 // Source: Hoerl and Kennard, Technometrics 12 (1970), 55, with the variances of Lindley and Smith,
 // J. R. Stat. Soc. B 34 (1972), 1, section 5.3: noise over that of the costs.

@@ -71,7 +71,8 @@ const leastRepeated = 3
 // the names of the costs. The arguments are not changed. Users decide by chance what they do, and
 // operations differ in cost a hundredfold: two runs of one build differ by their mixes alone. A
 // kind of operations has one weight in both arms and all blocks, what it costs in proportion to
-// all. docs/adr/0046-mix.md has the measurements. A cost of which a run has no parts stays as it is.
+// all. docs/adr/0046-mix.md has the measurements. A cost of which a run has no parts stays as it
+// is.
 //
 // An error of the weights is the same in all pairs, and their scatter does not show it where the
 // mixes of the arms differ alike in all. Therefore the difference of a pair becomes its

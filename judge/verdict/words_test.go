@@ -1,6 +1,7 @@
 package verdict_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -92,5 +93,14 @@ func TestTheSentenceNamesTheLook(t *testing.T) {
 		if !strings.Contains(r.Sentence, tt.want) || strings.Contains(r.Sentence, tt.lack) {
 			t.Errorf("got %q, want %q", r.Sentence, tt.want)
 		}
+	}
+}
+
+// TestMixInWords writes what the mixes of the arms make of a cost.
+func TestMixInWords(t *testing.T) {
+	got := verdict.RemovedMix{Kinds: 24, Removed: math.Log(1.0164)}.Sentence()
+	if want := "each of 24 kinds of operations counts by what it costs both arms; " +
+		"their mixes alone make +1.6 %, which is not in it"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
