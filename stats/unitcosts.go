@@ -15,6 +15,7 @@ const (
 	unitRounds = 4    // of noise and costs
 	unitReach  = 10   // how far the level may be from the plain one, as a factor
 	unitClose  = 1e-9 // of the level
+	unitFlat   = 1e-14 // of its logarithm, which hardly falls where parts fit exactly
 	unitSteps  = 100  // towards a level
 	unitSides  = 1000 // changes of the kinds that cost nothing
 )
@@ -184,7 +185,7 @@ func falls(f func(float64) float64, low, high float64) (at float64, ok bool) {
 		c := (a*fb - b*fa) / (fb - fa)
 		fc := f(math.Exp(c))
 		switch {
-		case math.Abs(fc) < unitClose:
+		case math.Abs(fc) < unitFlat:
 			return math.Exp(c), true
 		case fc > 0:
 			if a, fa = c, fc; side == 1 {
