@@ -11,13 +11,13 @@ const (
 	// unitSpread is the standard deviation, in mean costs, of the costs of kinds before any data:
 	// some kinds cost next to nothing and few cost many times the mean.
 	unitSpread = 1
-	unitLeast  = 1e-9 // of the mean square of a kind, the least that draws its cost to the mean
-	unitRounds = 4    // of noise and costs
-	unitReach  = 10   // how far the level may be from the plain one, as a factor
-	unitClose  = 1e-9 // of the level
+	unitLeast  = 1e-9  // of the mean square of a kind, the least that draws its cost to the mean
+	unitRounds = 4     // of noise and costs
+	unitReach  = 10    // how far the level may be from the plain one, as a factor
+	unitClose  = 1e-9  // of the level
 	unitFlat   = 1e-14 // of its logarithm, which hardly falls where parts fit exactly
-	unitSteps  = 100  // towards a level
-	unitSides  = 1000 // changes of the kinds that cost nothing
+	unitSteps  = 100   // towards a level
+	unitSides  = 1000  // changes of the kinds that cost nothing
 )
 
 // CostMoments are the sums of squares and products of one run that is cut into parts: of how many
