@@ -2,11 +2,13 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"plimsoll/judge/attribution"
 	"plimsoll/judge/verdict"
 	"plimsoll/record"
 )
@@ -18,8 +20,55 @@ func kindNotes(f NamedVerdict) []string {
 		if k := r.Kinds; k != nil && (k.Compared > 1 || len(k.Left) > 0) {
 			out.add("%s, the %s: %s.", r.Name, r.Text(), k.Sentence())
 		}
+		if r.Kinds != nil && len(r.Kinds.Changed) > 0 {
+			out.add("%s: %s.", r.Name, changedKinds(r.Kinds.Changed))
+		}
 		if r.Mix != nil {
 			out.add("%s: %s.", r.Name, r.Mix.Sentence())
+		}
+	}
+	return out
+}
+
+// mostKinds limits the operations that a sentence names.
+const mostKinds = 5
+
+// changedKinds lists the kinds of operations behind typical(OP) that changed.
+func changedKinds(all []verdict.KindShift) string {
+	var names []string
+	for _, k := range all[:min(len(all), mostKinds)] {
+		share := fixed(100*k.Share, 0)
+		names = append(names, fmt.Sprintf("%s, %s %% of the change", operationText(k), share))
+	}
+	text := count(len(all), "kind", "kinds") + " changed for certain: " + strings.Join(names, "; ")
+	if more := len(all) - mostKinds; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+// operationText writes a kind of operations with its change: "view_channel (+66 % [+55, +77])".
+func operationText(k verdict.KindShift) string {
+	change := attribution.IntervalEstimate{Value: k.Effect, Low: k.Lo, High: k.Hi}
+	return k.Kind + " (" + changeText(change) + ")"
+}
+
+// typicalLines name the operations that make most of a typical response time that is worse or
+// better: at most two, of those that go its way.
+func typicalLines(f NamedVerdict) []string {
+	var out []string
+	for _, r := range f.Verdict.Results {
+		if r.Kinds == nil || r.Kinds.Compared < 2 || !decided(r) {
+			continue
+		}
+		var parts []string
+		for _, k := range r.Kinds.Changed {
+			if k.Share >= leastPart && len(parts) < 2 {
+				parts = append(parts, shareText(k.Share)+" of it is "+operationText(k))
+			}
+		}
+		if len(parts) > 0 {
+			out = append(out, r.Name+" "+effect(r)+": "+strings.Join(parts, "; "))
 		}
 	}
 	return out

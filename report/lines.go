@@ -65,6 +65,7 @@ const (
 	withoutUsers
 	withoutSkipped
 	oneWarning
+	fewerWhys // the first and the last of a verdict
 	withoutWhy
 	namesOnly
 	leastDetail = namesOnly

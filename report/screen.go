@@ -92,7 +92,11 @@ func (s *screen) verdicts(d Document) {
 		if s.less < namesOnly {
 			s.entry(kind, oneSentence(d, f))
 			if s.less < withoutWhy {
-				for _, t := range d.WhyLines(f) {
+				whys := d.WhyLines(f)
+				if s.less >= fewerWhys && len(whys) > 2 {
+					whys = []string{whys[0], whys[len(whys)-1]}
+				}
+				for _, t := range whys {
 					s.entry("why", t)
 				}
 			}

@@ -59,7 +59,7 @@ func (d Document) WhyLines(f NamedVerdict) []string {
 	if line := suspectLine(d.Suspects); line != "" && len(out) > 0 {
 		out = append(out, line)
 	}
-	return out
+	return append(typicalLines(f), out...)
 }
 
 // costName is the endpoint of the cost of a role.

@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -62,12 +63,13 @@ func withTypical(e plan.Endpoint, pairs []numbersPair) ([]numbersPair, *verdict.
 		return pairs, nil
 	}
 	weights, kinds := typicalKinds(e, pairs)
+	shifts := map[string][]float64{}
 	out := slices.Clone(pairs)
 	for i := range out {
 		p := &out[i]
 		base, fresh := math.NaN(), math.NaN()
 		if p.timed(e) && kinds.Compared > 0 {
-			base, fresh = p.typical(weights)
+			base, fresh = p.typical(weights, shifts)
 		}
 		p.base.Values, p.fresh.Values = maps.Clone(p.base.Values), maps.Clone(p.fresh.Values)
 		p.base.Values[e.Name], p.fresh.Values[e.Name] = base, fresh
@@ -79,7 +81,40 @@ func withTypical(e plan.Endpoint, pairs []numbersPair) ([]numbersPair, *verdict.
 	if kinds.Compared == 0 {
 		return out, nil
 	}
+	kinds.Changed = changedKinds(weights, shifts)
 	return out, &kinds
+}
+
+// doubtOfKinds is the share of false ones among the kinds that are said to have changed.
+const doubtOfKinds = 0.05
+
+// changedKinds returns the kinds whose own shift is none by chance: a t test over the blocks, with
+// a controlled rate of false ones among all kinds ([stats.BenjaminiHochberg]).
+func changedKinds(weights map[string]float64, shifts map[string][]float64) []verdict.KindShift {
+	var all []verdict.KindShift
+	var ps []float64
+	whole := 0.0
+	for _, kind := range slices.Sorted(maps.Keys(weights)) {
+		s, err := stats.NewSample(shifts[kind]...)
+		if err != nil || s.N() < stats.MinPairs {
+			return nil
+		}
+		in := stats.TInterval(s, 1-doubtOfKinds)
+		part := weights[kind] * s.Mean()
+		whole += part
+		all = append(all, verdict.KindShift{Kind: kind, Effect: math.Expm1(s.Mean()),
+			Lo: math.Expm1(in.Lo), Hi: math.Expm1(in.Hi), Share: part})
+		ps = append(ps, stats.TTest(s))
+	}
+	for i, q := range stats.BenjaminiHochberg(ps) {
+		all[i].Q = q
+		all[i].Share /= whole
+	}
+	all = slices.DeleteFunc(all, func(k verdict.KindShift) bool { return !(k.Q <= doubtOfKinds) })
+	slices.SortStableFunc(all, func(a, b verdict.KindShift) int {
+		return -cmp.Compare(math.Abs(a.Share), math.Abs(b.Share))
+	})
+	return all
 }
 
 // timed reports whether both runs of a pair have response times of an endpoint.
@@ -130,13 +165,18 @@ func typicalKinds(e plan.Endpoint, pairs []numbersPair) (map[string]float64, ver
 	return count, kinds
 }
 
-// typical returns the values of a pair in milliseconds.
-func (p numbersPair) typical(weights map[string]float64) (base, fresh float64) {
+// typical returns the values of a pair in milliseconds, and adds the shift of each kind to shifts.
+func (p numbersPair) typical(
+	weights map[string]float64,
+	shifts map[string][]float64,
+) (base, fresh float64) {
 	middle, shift := 0.0, 0.0
 	for _, kind := range slices.Sorted(maps.Keys(weights)) { // sums of floats depend on their order
 		x, y := p.base.Kinds[kind], p.fresh.Kinds[kind]
 		middle += weights[kind] * (x.LogMedian() + y.LogMedian()) / 2
-		shift += weights[kind] * stats.LogShift(x, y)
+		own := stats.LogShift(x, y)
+		shifts[kind] = append(shifts[kind], own)
+		shift += weights[kind] * own
 	}
 	return math.Exp(middle - shift/2), math.Exp(middle + shift/2)
 }

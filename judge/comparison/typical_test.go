@@ -161,3 +161,49 @@ func TestTypicalOfTooFewOperations(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestTypicalNamesTheOperation makes one kind of operations half as slow again: it is named with
+// its own change, and with nearly all of the endpoint's.
+func TestTypicalNamesTheOperation(t *testing.T) {
+	j := typicalOf(t, func(rng *rand.Rand, c record.ComparisonRun, _ int) []*measure.Window {
+		factor := 1.0
+		if c.Arm == "new" {
+			factor = 1.5
+		}
+		return append(
+			kindWindows(rng, []int{60, 60, 0, 60}, func(ms float64) float64 { return ms }),
+			kindWindows(rng, []int{0, 0, 60, 0}, func(ms float64) float64 { return factor * ms })...)
+	})
+	r := resultOf(t, j.Verdict, "typical(op)")
+	if r.Kind != verdict.Worse || r.Kinds == nil || len(r.Kinds.Changed) == 0 {
+		t.Fatalf("%s: %+v", r.Sentence, r.Kinds)
+	}
+	if k := r.Kinds.Changed[0]; k.Kind != "list" || math.Abs(k.Effect-0.5) > 0.05 ||
+		k.Lo > 0.5 || k.Hi < 0.5 || math.Abs(k.Share-1) > 0.1 {
+		t.Errorf("first of those that changed: %+v", k)
+	}
+}
+
+// TestNoOperationIsNamedByChance names kinds of equal builds in one of twenty comparisons: 20 kinds
+// of different noise, 6 blocks, 2,000 comparisons.
+func TestNoOperationIsNamedByChance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	const comparisons = 2000
+	named := 0
+	for range comparisons {
+		weights, shifts := map[string]float64{}, map[string][]float64{}
+		for k := range 20 {
+			kind := fmt.Sprint("kind ", k)
+			weights[kind] = 1.0 / 20
+			for range 6 {
+				shifts[kind] = append(shifts[kind], 0.01*float64(1+k)*rng.NormFloat64())
+			}
+		}
+		if len(changedKinds(weights, shifts)) > 0 {
+			named++
+		}
+	}
+	if share := float64(named) / comparisons; share > 0.065 || share < 0.035 {
+		t.Errorf("kinds are named in %.1f %% of the comparisons, want 5", 100*share)
+	}
+}

@@ -204,7 +204,9 @@ func typicalCandidates(weights map[string]float64) (names []string,
 	add("trimmed 10 %", each(func(c stats.SparseCounts) float64 { return trimmed(c, 0.1) }))
 	add("mean of logs", each(func(c stats.SparseCounts) float64 { return trimmed(c, 0) }))
 	names = append(names, "Hodges-Lehmann")
-	shifts = append(shifts, func(p numbersPair) (base, fresh float64) { return p.typical(weights) })
+	shifts = append(shifts, func(p numbersPair) (base, fresh float64) {
+		return p.typical(weights, map[string][]float64{})
+	})
 	return names, shifts
 }
 

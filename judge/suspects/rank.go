@@ -111,7 +111,10 @@ func (r *ranking) rank(commits []Commit) []SuspectCommit {
 		if s.Reason == "" {
 			continue
 		}
-		if others > 0 {
+		switch {
+		case others == 1:
+			s.Reason += ", and 1 more that changed or lies around it"
+		case others > 1:
 			s.Reason += fmt.Sprintf(", and %d more that changed or lie around it", others)
 		}
 		s.Weight = min(s.Weight, 1)

@@ -97,7 +97,8 @@ func TestRankSmallest(t *testing.T) {
 	})
 	if len(got) != 3 || got[0].Commit != "both" || got[1].Commit != "few" ||
 		got[0].Weight < 0.69 ||
-		got[0].Reason != "changes p.f, which is 40 % of the difference, and 1 more that changed or lie around it" {
+		got[0].Reason != "changes p.f, which is 40 % of the difference, "+
+			"and 1 more that changed or lies around it" {
 		t.Errorf("%+v", got)
 	}
 	crowd := make([]Commit, Most+1)

@@ -14,6 +14,8 @@ type Kinds struct {
 	// Left names the kinds that are left out of every block: some run has fewer than Least of them.
 	Left  []string `json:"left_out,omitempty"`
 	Least int      `json:"least"`
+	// Changed are the kinds that changed for certain, those with the largest share first.
+	Changed []KindShift `json:"changed,omitempty"`
 }
 
 // mostLeft limits the kinds that a sentence names.

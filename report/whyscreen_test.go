@@ -1,0 +1,69 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+)
+
+// TestOperationsBehindTheTypicalTime names at most two operations of a typical response time that
+// is worse, of those with a fifth of the change or more, and none of one that is the same.
+func TestOperationsBehindTheTypicalTime(t *testing.T) {
+	e := plan.Endpoint{Name: "typical(op)", Stat: plan.Typical, Of: "op", Better: plan.Lower,
+		Margin: 0.05, Unit: "ms"}
+	judged := func(ratio float64) NamedVerdict {
+		var pairs []verdict.Pair
+		for b := 1; b <= 6; b++ {
+			noise := 1 + 0.002*float64(b%3)
+			pairs = append(pairs, verdict.Pair{Block: b, Base: 10, New: 10 * ratio * noise})
+		}
+		r := verdict.Judge(e, pairs, verdict.Fixed(6))
+		r.Kinds = &verdict.Kinds{Compared: 9, Share: 1, Changed: []verdict.KindShift{
+			{Kind: "view_channel", Effect: 0.71, Lo: 0.66, Hi: 0.76, Share: 0.67},
+			{Kind: "post", Effect: 0.2, Lo: 0.1, Hi: 0.3, Share: 0.21},
+			{Kind: "search", Effect: 0.2, Lo: 0.1, Hi: 0.3, Share: 0.2},
+			{Kind: "set_preferences", Effect: -0.28, Lo: -0.37, Hi: -0.18, Share: -0.3},
+		}}
+		return NamedVerdict{Verdict: verdict.Combine("PostgreSQL", []verdict.Result{r})}
+	}
+	if got := typicalLines(judged(1)); got != nil {
+		t.Errorf("a typical time that is the same has %q", got)
+	}
+	f := judged(1.13)
+	got := strings.Join(typicalLines(f), "\n")
+	want := "typical(op) " + effect(f.Verdict.Results[0]) + ": 67 % of it is view_channel " +
+		"(+71.0 % [+66.0, +76.0]); 21 % of it is post (+20 % [+10, +30])"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	notes := strings.Join(kindNotes(f), "\n")
+	for _, want := range []string{
+		"4 kinds changed for certain: view_channel (+71.0 % [+66.0, +76.0]), 67 % of the change; ",
+		"set_preferences (-28.0 % [-37.0, -18.0]), -30 % of the change",
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("%q lacks %q", notes, want)
+		}
+	}
+}
+
+// TestScreenKeepsAReason has more reasons than a screen can hold: the first and the last stay,
+// which is the suspect where there is one.
+func TestScreenKeepsAReason(t *testing.T) {
+	d := whyOf(attributedCost(), 1.1)
+	reason := d.Why[0]
+	reason.First = true
+	d.Why = nil
+	for _, name := range []string{"first", "second", "third", "fourth", "fifth", "last"} {
+		reason.Sentence = name + " reason, " + strings.Repeat("which has many words, ", 12)
+		d.Why = append(d.Why, reason)
+	}
+	text := screenText(t, d, 100)
+	if n := strings.Count(text, "\n"); n > ScreenLines ||
+		!strings.Contains(text, "first reason") || !strings.Contains(text, "last reason") ||
+		strings.Contains(text, "third reason") {
+		t.Errorf("%d lines:\n%s", n, text)
+	}
+}
