@@ -190,11 +190,36 @@ func (m *matching) complete(f *family, kind string, n int) bool {
 }
 
 // contradicted reports whether two closures call nothing in common, and both have enough samples
-// to show it.
+// to show it. What a closure calls by a function that the other build does not have is in common:
+// its work may have become a function of its own.
 func (m *matching) contradicted(i, j int) bool {
-	return m.base.samples[i] >= leastSamples &&
-		m.fresh.samples[j] >= leastSamples &&
-		m.similarity(i, j) < mostContradicted
+	if m.base.samples[i] < leastSamples || m.fresh.samples[j] < leastSamples ||
+		m.similarity(i, j) >= mostContradicted {
+		return false
+	}
+	a := m.shares(&m.base, m.base.through(i), true)
+	b := m.shares(&m.fresh, m.fresh.through(j), true)
+	return likeness(a, b, true) < mostContradicted
+}
+
+// through returns the callees of a function, and in place of those without a partner what they
+// call, in proportion.
+func (s *side) through(i int) []Edge {
+	var out []Edge
+	for _, e := range s.functions[i].Callees {
+		if s.known(e) || e.Function < 0 || e.Function >= len(s.functions) || !e.valid() {
+			out = append(out, e)
+			continue
+		}
+		next := s.functions[e.Function].Callees
+		for _, beyond := range next {
+			if beyond.valid() {
+				beyond.Weight *= e.Weight / sum(next)
+				out = append(out, beyond)
+			}
+		}
+	}
+	return out
 }
 
 // similarity is the cosine of the square roots of the shares of their callees; of their callers if
@@ -205,6 +230,11 @@ func (m *matching) similarity(i, j int) float64 {
 	if len(a) == 0 && len(b) == 0 {
 		return 1
 	}
+	return likeness(a, b, callee)
+}
+
+// likeness is the cosine of the square roots of shares, of callees or of callers.
+func likeness(a, b []share, callee bool) float64 {
 	parts := map[int]float64{}
 	for _, x := range a {
 		if x.trait.callee == callee {

@@ -185,3 +185,30 @@ func TestMatchOtherBinary(t *testing.T) {
 		}
 	}
 }
+
+// TestClosureWhoseWorkBecameAFunction pairs a closure with itself where what it called is called by
+// a new function now, and not where the new function calls something else.
+func TestClosureWhoseWorkBecameAFunction(t *testing.T) {
+	const closure, helper, encode, other = "app.(*Task).run.func1", "imaging.(*Encoder).Encode",
+		"image/jpeg.Encode", "image/png.Encode"
+	calls := func(names ...string) []Routine {
+		all := []Routine{{Name: encode, Own: 20}, {Name: other, Own: 20}}
+		for i, name := range names {
+			to := len(all) + 1
+			if i == len(names)-1 {
+				to = 0
+			}
+			all = append(all, Routine{Name: name, Callees: []Edge{{Function: to, Weight: 20}}})
+		}
+		return all
+	}
+	base, fresh := calls(closure), calls(closure, helper)
+	want := []Counterpart{{Base: 0, Fresh: 0}, {Base: 1, Fresh: 1}, {Base: 2, Fresh: 2}}
+	if d := cmp.Diff(want, Match(base, fresh)); d != "" {
+		t.Errorf("pairs (-want +got):\n%s", d)
+	}
+	fresh[3].Callees[0].Function = 1
+	if d := cmp.Diff(want[:2], Match(base, fresh)); d != "" {
+		t.Errorf("pairs of a closure that does something else (-want +got):\n%s", d)
+	}
+}
