@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestCostMix cuts the CPU time of a run: 1 ms for each of 100 operations a second,
-// and from 7.3 s on 3 ms for each of 200.
+// TestCostMix cuts the CPU time of a run: 1 ms for each of 100 operations a second, and from 7.3 s
+// on 3 ms for each of 200.
 func TestCostMix(t *testing.T) {
 	r := costRun(t, func(at time.Duration) float64 {
 		return 0.1*min(at.Seconds(), 7.3) + 0.6*max(at.Seconds()-7.3, 0)

@@ -58,7 +58,7 @@ func operationText(k verdict.KindShift) string {
 func typicalLines(f NamedVerdict) []string {
 	var out []string
 	for _, r := range f.Verdict.Results {
-		if r.Kinds == nil || r.Kinds.Compared < 2 || !decided(r) {
+		if r.Kinds == nil || !decided(r) {
 			continue
 		}
 		var parts []string

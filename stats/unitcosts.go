@@ -89,9 +89,7 @@ func together(runs []CostMoments) CostMoments {
 // J. R. Stat. Soc. B 34 (1972), 1, section 5.3: noise over that of the costs.
 func UnitCosts(base, fresh []CostMoments) (each []float64, ok bool) {
 	x, y := together(base), together(fresh)
-	both := newMoments(len(x.done))
-	both.add(x, 1)
-	both.add(y, 1)
+	both := together([]CostMoments{x, y})
 	all := 0.0
 	for _, n := range both.done {
 		all += n

@@ -155,7 +155,8 @@ func TestSimulated(t *testing.T) {
 		{world{builds: 32, sd: 0.005}, [2]float64{0, 0}, [2]float64{0, 0}, [2]float64{0, 0.01}},
 		{world{builds: 64, effect: percent(5), second: percent(5), sd: 0.01}, [2]float64{0.95, 1}, [2]float64{0, 0.03}, [2]float64{0.94, 1}},
 		{world{builds: 32, sd: 0.01, place: 0.004}, [2]float64{0, 0}, [2]float64{0, 0.01}, [2]float64{0, 0.02}},
-		{world{builds: 32, effect: percent(5), sd: 0.01, place: 0.004}, [2]float64{0.9, 1}, [2]float64{0, 0.02}, [2]float64{0, 0.08}},
+		{world{builds: 32, effect: percent(5), sd: 0.01, place: 0.004},
+			[2]float64{0.9, 1}, [2]float64{0, 0.02}, [2]float64{0, 0.08}},
 	} {
 		var sum tally
 		rng := rand.New(rand.NewPCG(7, uint64(i)))

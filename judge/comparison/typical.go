@@ -89,8 +89,12 @@ func withTypical(e plan.Endpoint, pairs []numbersPair) ([]numbersPair, *verdict.
 const doubtOfKinds = 0.05
 
 // changedKinds returns the kinds whose own shift is none by chance: a t test over the blocks, with
-// a controlled rate of false ones among all kinds ([stats.BenjaminiHochberg]).
+// a controlled rate of false ones among all kinds ([stats.BenjaminiHochberg]). A single kind is the
+// endpoint itself.
 func changedKinds(weights map[string]float64, shifts map[string][]float64) []verdict.KindShift {
+	if len(weights) < 2 {
+		return nil
+	}
 	var all []verdict.KindShift
 	var ps []float64
 	whole := 0.0

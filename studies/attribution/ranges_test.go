@@ -24,7 +24,8 @@ func TestRanges(t *testing.T) {
 	if changed != rangesChanged || len(seen) != changed || len(all) != rangesChanged+rangesAlike {
 		t.Errorf("%d of %d ranges are changed, by %d functions", changed, len(all), len(seen))
 	}
-	if text := rangePlan(1, "/p"); !strings.Contains(text, rangeMeasured) || !strings.Contains(text, "tiny, binary: /p, args") {
+	text := rangePlan(1, "/p")
+	if !strings.Contains(text, rangeMeasured) || !strings.Contains(text, "tiny, binary: /p, args") {
 		t.Errorf("%s", text)
 	}
 }

@@ -212,9 +212,10 @@ func (s *side) through(i int) []Edge {
 			continue
 		}
 		next := s.functions[e.Function].Callees
+		part := e.Weight / sum(next)
 		for _, beyond := range next {
 			if beyond.valid() {
-				beyond.Weight *= e.Weight / sum(next)
+				beyond.Weight *= part
 				out = append(out, beyond)
 			}
 		}
