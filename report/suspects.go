@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"plimsoll/judge/attribution"
+	"plimsoll/judge/attribution/statements"
 	"plimsoll/judge/suspects"
 )
 
@@ -58,9 +60,32 @@ func (d Document) Changed() (of attribution.Attribution, all []suspects.SuspectS
 		}
 	}
 	for _, s := range d.Statements {
-		for _, f := range s.Findings {
-			all = append(all, suspects.SuspectStatement{Text: f.Text, Share: f.Share})
-		}
+		all = append(all, suspectStatements(s.Findings)...)
 	}
 	return of, all
+}
+
+// suspectStatements are the statements that changed on one engine, each with its share of the
+// difference of all; where none has one, with its share of what changed, up and down.
+func suspectStatements(changed []statements.ChangedStatement) (all []suspects.SuspectStatement) {
+	sum := 0.0
+	unclear := true
+	for _, f := range changed {
+		sum += math.Abs(f.Cost.Value)
+		unclear = unclear && f.Share == 0
+	}
+	for _, f := range changed {
+		s := suspects.SuspectStatement{
+			Text:    f.Text,
+			Share:   f.Share,
+			Unclear: unclear,
+			Added:   f.Kind == statements.Added,
+			Removed: f.Kind == statements.Removed,
+		}
+		if unclear && sum > 0 {
+			s.Share = math.Abs(f.Cost.Value) / sum
+		}
+		all = append(all, s)
+	}
+	return all
 }

@@ -18,6 +18,14 @@ func TestSuspects(t *testing.T) {
 	if of.Role != "app" || len(of.Findings) != 3 || len(changed) != 2 || changed[0].Share != 0.9 {
 		t.Errorf("%+v, %+v", of, changed)
 	}
+	// The time of all statements varies too much to say that it changed: no statement has a share.
+	d.Statements[0].Findings = slices.Clone(d.Statements[0].Findings)
+	for i, cost := range []float64{6e-6, -2e-6} {
+		d.Statements[0].Findings[i].Share, d.Statements[0].Findings[i].Cost.Value = 0, cost
+	}
+	if _, changed := d.Changed(); changed[0].Share != 0.75 || changed[1].Share != 0.25 || !changed[1].Unclear {
+		t.Errorf("without a difference of all: %+v", changed)
+	}
 	verdict := NamedVerdict{Arm: "new"}
 	if lines := d.WhyLines(verdict); len(lines) != 1 || len(d.suspectSections()) != 0 {
 		t.Errorf("without a search: %q", lines)

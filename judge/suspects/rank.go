@@ -71,18 +71,43 @@ func shareOf(of attribution.Attribution, finding int) float64 {
 	return 0
 }
 
-// statement adds a statement.
-func (r *ranking) statement(s SuspectStatement) {
-	words := wordsOf(s.Text)
-	if len(words) < leastWords || s.Share <= 0 {
-		return
+// statements adds those of which commits change the text. A statement belongs to the commits that
+// change most of its words.
+func (r *ranking) statements(all []SuspectStatement, commits []Commit) {
+	places := make([]map[[2]string]place, len(commits))
+	for i, c := range commits {
+		places[i] = c.places()
 	}
-	r.marks = append(r.marks, mark{
-		share: min(s.Share, 1),
-		reason: fmt.Sprintf("changes the text of %q, %.0f %% of the difference in execution time",
-			clip(s.Text), 100*min(s.Share, 1)),
-		touched: func(c Commit) float64 { return c.shares(words) },
-	})
+	for _, s := range all {
+		words := wordsOf(s.Text)
+		if len(words) < leastWords || s.Share <= 0 {
+			continue
+		}
+		shares, most := map[string]float64{}, 0.0 // by commit
+		for i, c := range commits {
+			shares[c.ID] = s.shares(places[i], words)
+			most = max(most, shares[c.ID])
+		}
+		r.marks = append(r.marks, mark{
+			share:  min(s.Share, 1),
+			reason: s.reason(),
+			touched: func(c Commit) float64 {
+				if x := shares[c.ID]; x >= max(leastShare, most-lessShare) {
+					return x
+				}
+				return 0
+			},
+		})
+	}
+}
+
+// reason is the reason of a commit that changes a statement.
+func (s SuspectStatement) reason() string {
+	whole := "of the difference in execution time"
+	if s.Unclear {
+		whole = "of the execution time that changed, up and down"
+	}
+	return fmt.Sprintf("changes the text of %q, %.0f %% %s", clip(s.Text), 100*min(s.Share, 1), whole)
 }
 
 // rank returns the commits that touch a mark.

@@ -125,4 +125,47 @@ func TestRankStatements(t *testing.T) {
 			t.Errorf("%q: %+v, want %d", line, got, want)
 		}
 	}
+	of[0].Unclear = true
+	got := Rank(attribution.Attribution{}, of, []Commit{{ID: "x", Hunks: []Hunk{{File: "x.sql",
+		Added: []string{"UPDATE Teams SET Name = 'x', DeleteAt = 0"}}}}})
+	want := `changes the text of "SELECT Name FROM Teams WHERE DeleteAt = $1", ` +
+		"50 % of the execution time that changed, up and down"
+	if len(got) != 1 || got[0].Reason != want {
+		t.Errorf("%+v, want %q", got, want)
+	}
+}
+
+// TestRankBuiltStatements: a query builder has the words of a statement in literals, on lines of its
+// calls. The statement belongs to the commit that changes most of them, on the side of its build.
+func TestRankBuiltStatements(t *testing.T) {
+	upsert := SuspectStatement{Share: 0.5, Added: true, Text: "INSERT INTO Preferences (UserId, Category, " +
+		"Name, Value) VALUES (...) ON CONFLICT (userid, category, name) DO UPDATE SET Value = ?"}
+	counted := SuspectStatement{Share: 0.2, Removed: true,
+		Text: "SELECT count (?) FROM Sessions WHERE UserId = ? AND DeviceId = ? AND Token = ?"}
+	built := []string{`Insert("Preferences").`, `Columns("UserId", "Category", "Name", "Value").`,
+		`Values(p.UserId, p.Category, p.Name, p.Value)`}
+	count := []string{`Select("count(0)").From("Sessions").`, `Where(sq.Eq{"UserId": p.UserId}).`,
+		`Where(sq.Eq{"DeviceId": p.DeviceId}).`, `Where(sq.Eq{"Token": p.Token})`}
+	commits := []Commit{
+		{ID: "fields", Hunks: []Hunk{{File: "app/p.go",
+			Added: []string{"p := Preferences{UserId: id, Category: c, Name: n, Value: v}"}}}},
+		{ID: "translation", Hunks: []Hunk{{File: "i18n/en.json",
+			Added: []string{`"preferences": "Category and Name of Value, UserId"`}}}},
+		{ID: "most", Hunks: []Hunk{{File: "store/p.go", Added: built[:2]}, {File: "store/q.go",
+			Added: []string{`Where("userid", "category", "name")`}}}},
+		{ID: "some", Hunks: []Hunk{{File: "store/p.go",
+			Added: []string{`Delete("Preferences").Where("UserId", "Category")`}}}},
+		{ID: "upsert", Hunks: []Hunk{
+			{File: "store/p.go", Context: "func save() {", Removed: count},
+			{File: "store/p.go", Context: "func save() {", Added: built},
+		}},
+		{ID: "away", Hunks: []Hunk{{File: "store/p.go", Removed: built}}},
+	}
+	var got []string
+	for _, s := range Rank(attribution.Attribution{}, []SuspectStatement{upsert, counted}, commits) {
+		got = append(got, s.Commit)
+	}
+	if want := []string{"upsert", "most"}; !slices.Equal(got, want) {
+		t.Errorf("suspects %q, want %q", got, want)
+	}
 }

@@ -21,7 +21,11 @@ type Hunk struct {
 // A SuspectStatement is a changed statement of a database.
 type SuspectStatement struct {
 	Text  string  // normalized
-	Share float64 // of the difference in cost
+	Share float64 // of the difference in execution time
+	// Unclear says that this difference is not certain: Share is of what changed, up and down.
+	Unclear bool
+	// Added is a statement that only the new build has, Removed one that only the base has.
+	Added, Removed bool
 }
 
 // A SuspectCommit is a commit that touches a part of a difference.
@@ -50,8 +54,6 @@ const Most = 5
 func Rank(of attribution.Attribution, statements []SuspectStatement, commits []Commit) []SuspectCommit {
 	r := ranking{}
 	r.functions(of)
-	for _, s := range statements {
-		r.statement(s)
-	}
+	r.statements(statements, commits)
 	return r.rank(commits)
 }
