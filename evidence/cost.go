@@ -29,10 +29,9 @@ func (c *Catalog) cpuCounters() []string {
 // missedSamples is the largest number of missing samples at the beginning of the measured phase.
 const missedSamples = 2
 
-// edge is the largest distance of a phase's first and last sample from the phase. Probes sample at
-// whole seconds of a run, and some milliseconds to either side of them. Without it one arm of a
-// duet would be read from one second to another later than its neighbor, and seconds differ in what
-// their operations are.
+// edge is how far from a whole second of its run a sample may lie. Without it one arm of a duet
+// would be read from one second to another later than its neighbor, and seconds differ in what their
+// operations are.
 const edge = 50 * time.Millisecond
 
 // Costs returns a reader of the CPU time that an operation cost each role of the target.
@@ -56,9 +55,11 @@ func (c *Catalog) Costs(ctx context.Context) comparison.Reader {
 
 // costs returns the endpoint cost(ROLE) of every role whose CPU time is visible: CPU milliseconds
 // for each operation of the steady state that succeeded. Both are counted between the same two
-// instants, the first and the last sample of the counter within the phase or its [edge], so that
-// neither a ramp before it nor an audit after it is in them; a second that a sample divides counts
-// in proportion. A role is left out when fewer than two samples lie in the phase, when its counter
+// instants, so that neither a ramp before the phase nor what comes after it is in them: the first
+// sample of the counter in the phase or on its first [edge], and the last one before its end. On the
+// end the users leave, and where the turn of a duet ends with the phase its sample is taken in the
+// next turn, after the target has closed all their connections. A second that a sample divides
+// counts in proportion. A role is left out when fewer than two samples lie in the phase, when its counter
 // fell or its number of series changed between them (a restart), or when no operation succeeded.
 // With it comes the mix of the operations ([phaseReader.mix]).
 func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, error) {
@@ -79,7 +80,7 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 				}
 			}
 		}
-		last, err := x.counted(ctx, counter, to.Add(edge))
+		last, err := x.counted(ctx, counter, to.Add(-edge))
 		if err != nil {
 			return nil, err
 		}

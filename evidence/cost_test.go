@@ -150,12 +150,29 @@ func TestCostIsOfTheSameSeconds(t *testing.T) {
 		return 100, 0
 	}
 	for _, after := range []time.Duration{-40 * time.Millisecond, -time.Millisecond, 0, 7 * time.Millisecond, 40 * time.Millisecond} {
-		if v := costs(t, costRunAt(t, after, used, ops))["cost(app)"]; math.Abs(v-0.8) > 0.012 {
+		if v := costs(t, costRunAt(t, after, used, ops))["cost(app)"]; math.Abs(v-0.77) > 0.012 {
 			t.Errorf(
-				"samples %v after whole seconds: cost(app) %.3f ms, want 0.8 ms within 1.5 %%",
+				"samples %v after whole seconds: cost(app) %.3f ms, want 0.77 ms within 1.5 %%",
 				after,
 				v,
 			)
+		}
+	}
+}
+
+// TestCostIsWithoutTheEndOfTheUsers has the target use 300 ms when the users leave, which is in the
+// sample on the end of the phase: in a duet that may be taken a turn later.
+func TestCostIsWithoutTheEndOfTheUsers(t *testing.T) {
+	used := func(at time.Duration) float64 {
+		if at < 11*time.Second-edge {
+			return 0.2 * at.Seconds()
+		}
+		return 0.2*at.Seconds() + 0.3
+	}
+	for _, after := range []time.Duration{-5 * time.Millisecond, 0, 5 * time.Millisecond} {
+		r := costRunAt(t, after, used, func(int) (int, int) { return 100, 0 })
+		if v := costs(t, r)["cost(app)"]; math.Abs(v-2) > 0.001 {
+			t.Errorf("samples %v after whole seconds: cost(app) %.3f ms, want 2 ms", after, v)
 		}
 	}
 }
