@@ -151,8 +151,8 @@ func PairsCSV(w io.Writer, d Document) error {
 // or better: the verdict is withheld, or there are no numbers.
 func withheldOf(r verdict.Result) string {
 	why := r.Withheld
-	if why == "" && r.Failed == nil && len(r.Pairs) == 0 {
-		why = cmp.Or(r.Reason, "no pair has a number")
+	if r.Failed == nil && len(r.Pairs) == 0 {
+		why = cmp.Or(why, r.Reason, "no pair has a number")
 	}
 	why = plain.OneLine(why)
 	return strings.ToValidUTF8(why[:min(len(why), 900)], "") // ReadTable takes 1000 bytes

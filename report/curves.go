@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -205,17 +206,12 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 		return
 	}
 	g.Missing = nil
-	if g.NoData = strings.Join(whys, "; "); g.NoData == "" {
-		g.NoData = "no judged run has it"
-	}
+	g.NoData = cmp.Or(strings.Join(whys, "; "), "no judged run has it")
 }
 
 // fileName names a graph's file. The number is the comparison's in the document; there is one.
 func fileName(engine, test, name string) string {
-	if engine == "" {
-		engine = "target"
-	}
-	return fmt.Sprintf("%s_%s_0_%s.png", slug(engine), slug(test), slug(name))
+	return fmt.Sprintf("%s_%s_0_%s.png", slug(cmp.Or(engine, "target")), slug(test), slug(name))
 }
 
 func (d Document) graphIndexes(engine, testName string, rules bool) []int {

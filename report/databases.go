@@ -27,11 +27,7 @@ func (b *builder) armDatabase(arm plan.Arm) string {
 	if db == nil {
 		return b.in.Plan.EngineOf(arm.Name, "")
 	}
-	text := db.Full()
-	if settings := durabilityOf(db.Settings); len(settings) > 0 {
-		text += " (" + strings.Join(settings, ", ") + ")"
-	}
-	return text
+	return db.Full() + inParens(strings.Join(durabilityOf(db.Settings), ", "))
 }
 
 // armDatabases lists the servers of arms with their own, each once, without their settings.
@@ -64,17 +60,13 @@ func (b *builder) companionsText() string {
 			continue
 		}
 		c := all[role]
-		text := role + ": " + c.Full()
 		var settings []string
 		for _, k := range slices.Sorted(maps.Keys(c.Settings)) {
 			if c.Settings[k] != "" {
 				settings = append(settings, k+"="+c.Settings[k])
 			}
 		}
-		if len(settings) > 0 {
-			text += " (" + strings.Join(settings, ", ") + ")"
-		}
-		parts = append(parts, text)
+		parts = append(parts, role+": "+c.Full()+inParens(strings.Join(settings, ", ")))
 	}
 	return strings.Join(parts, "; ")
 }

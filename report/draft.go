@@ -131,10 +131,7 @@ func effects(results []verdict.Result) string {
 	for i, r := range results {
 		switch {
 		case known(r.Effect):
-			parts[i] = r.Text() + " " + effect(r)
-			if why := r.InsideMargin(); why != "" {
-				parts[i] += " (" + why + ")"
-			}
+			parts[i] = r.Text() + " " + effect(r) + inParens(r.InsideMargin())
 		case r.Indicative:
 			parts[i] = r.Name + " of unknown size"
 		default:

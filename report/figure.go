@@ -23,7 +23,7 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 		esc(g.data.Engine),
 		esc(g.data.Test),
 		id,
-		esc(g.title()+g.inUnit()),
+		esc(g.title()+inParens(g.data.Unit)),
 	)
 	if g.data.NoData != "" { // an empty picture has no description
 		fmt.Fprintf(b, `</figcaption><p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
@@ -54,14 +54,6 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 	_, head := g.legend()
 	g.drawn(areaH).Write(b, head-12) // the highest label needs them
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
-}
-
-// inUnit is the unit as a title ends with it.
-func (g Graph) inUnit() string {
-	if g.data.Unit == "" {
-		return ""
-	}
-	return " (" + g.data.Unit + ")"
 }
 
 // alternative describes the curves in a sentence, for readers who do not see them: of each arm the

@@ -107,7 +107,7 @@ func resample(l Line, step float64) []cell {
 		if counts[k] == 0 {
 			c.lo, c.hi = v, v
 		}
-		c.mean = c.mean + v
+		c.mean += v
 		c.lo = min(c.lo, v)
 		c.hi = max(c.hi, v)
 		counts[k]++

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -88,9 +89,9 @@ func JUnit(w io.Writer, d Document) error {
 			c.Name, c.Class = plain.OneLine(c.Name), "plimsoll."+strings.ReplaceAll(s.Name, ".", "_")
 			s.count(*c)
 		}
-		all.Tests = all.Tests + s.Tests
-		all.Failures = all.Failures + s.Failures
-		all.Errors = all.Errors + s.Errors
+		all.Tests += s.Tests
+		all.Failures += s.Failures
+		all.Errors += s.Errors
 	}
 	b, err := xml.MarshalIndent(all, "", " ")
 	if err != nil {
@@ -114,10 +115,7 @@ func (s *junitSuite) count(c junitCase) {
 
 // suite is the i-th verdict. The base's rules stand with the first verdict of their database.
 func (d Document) suite(i int, f NamedVerdict) junitSuite {
-	s := junitSuite{Name: plain.OneLine(f.Name), Properties: d.properties(&f)}
-	if s.Name == "" {
-		s.Name = "verdict"
-	}
+	s := junitSuite{Name: cmp.Or(plain.OneLine(f.Name), "verdict"), Properties: d.properties(&f)}
 	if len(f.Verdict.Results) == 0 {
 		s.Cases = append(s.Cases,
 			junitCase{Name: "verdict",

@@ -70,8 +70,8 @@ func noiseText(b record.Before, label func(string) string) string {
 	var parts []string
 	engine := ""
 	for i, n := range b.Noise {
-		lines = lines + n.Lines
-		wrong = wrong + n.False
+		lines += n.Lines
+		wrong += n.False
 		most = max(most, n.Comparisons)
 		if pairs == 0 || n.Pairs < pairs {
 			pairs = n.Pairs
@@ -201,11 +201,8 @@ func resumedText(r record.Resumption, duet bool) string {
 	if duet {
 		why = "made in turns"
 	}
-	text := fmt.Sprintf("It was cut on %s", r.Cut.UTC().Format("2006-01-02 15:04:05 MST"))
-	if r.Why != "" {
-		text += " (" + r.Why + ")"
-	}
-	text += fmt.Sprintf(" and went on %s later", aboutTime(r.At.Sub(r.Cut)))
+	text := fmt.Sprintf("It was cut on %s%s and went on %s later",
+		r.Cut.UTC().Format("2006-01-02 15:04:05 MST"), inParens(r.Why), aboutTime(r.At.Sub(r.Cut)))
 	switch {
 	case r.Block == 0:
 		text += ", between two blocks: no pair spans the gap"

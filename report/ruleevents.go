@@ -142,10 +142,7 @@ func ruleNumbers(e record.Event) string {
 	case tooFew(e):
 		text += ", for too short a time"
 	}
-	if e.Text != "" {
-		text += " (" + e.Text + ")"
-	}
-	return text
+	return text + inParens(e.Text)
 }
 
 // limitValue writes the limit of a rule as it was meant: "2 s", not "2.00 s".

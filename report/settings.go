@@ -65,10 +65,7 @@ func (d *Document) bySettings(settings []string) {
 func (d Document) armTitles() []string {
 	out := make([]string, len(d.Arms))
 	for i, a := range d.Arms {
-		out[i] = a.Label
-		if a.Settings != "" {
-			out[i] = a.Label + " (" + a.Settings + ")"
-		}
+		out[i] = a.Label + inParens(a.Settings)
 	}
 	return out
 }

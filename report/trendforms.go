@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // top begins the report.
 func (d *TrendPart) top() sheet {
@@ -21,11 +24,8 @@ func (d Document) trendSections() []section {
 	var out []section
 	graphs := TrendGraphs(d)
 	for i, db := range d.Trend.Databases {
-		name := db.Database
-		if name == "" {
-			name = "Releases"
-		}
-		out = append(out, section{Level: 2, Title: name, Drawing: &graphs[i]})
+		out = append(out,
+			section{Level: 2, Title: cmp.Or(db.Database, "Releases"), Drawing: &graphs[i]})
 		for k, c := range db.Chains {
 			title := "Releases"
 			if len(db.Chains) > 1 {

@@ -72,9 +72,9 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 				storms = append(storms, map[string]*measure.Window{})
 			} else {
 				t := &u.Storms[i]
-				t.Affected = t.Affected + s.Affected
-				t.Done = t.Done + s.Done
-				t.Missed = t.Missed + s.Missed
+				t.Affected += s.Affected
+				t.Done += s.Done
+				t.Missed += s.Missed
 				t.Back = max(t.Back, s.Back)
 
 				t.To = max(t.To, s.To)
@@ -98,9 +98,9 @@ func (u *UsersOf) audit(a record.Audit, run string) {
 		u.Audit = &workload.AuditResult{Part: 1}
 	}
 	t := u.Audit
-	t.Expected = t.Expected + a.Expected
-	t.Readable = t.Readable + a.Readable
-	t.Missing = t.Missing + a.Missing
+	t.Expected += a.Expected
+	t.Readable += a.Readable
+	t.Missing += a.Missing
 	t.Refuse(a.NotAudited, a.Refusals...)
 	t.MissingIDs = append(
 		t.MissingIDs,
@@ -144,10 +144,7 @@ func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 			notice{cause: cause, text: fmt.Sprintf(format, a...), changes: cause != causeDelivery})
 	}
 	for _, u := range us {
-		at := ""
-		if l := label(u); l != "" {
-			at = " (" + l + ")"
-		}
+		at := inParens(label(u))
 		if a := u.Audit; a != nil && a.Missing > 0 {
 			add(
 				causeLost,

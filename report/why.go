@@ -200,9 +200,7 @@ func (w *Why) findingText(f attribution.FunctionChange, arms [2]string) string {
 	if c := changeText(f.Change); c != "" && f.Kind != attribution.Removed {
 		about = append(about, c)
 	}
-	if len(about) > 0 {
-		text += " (" + strings.Join(about, ", ") + ")"
-	}
+	text += inParens(strings.Join(about, ", "))
 	if len(f.Callers) > 0 {
 		text += ", called by " + shortFunction(f.Callers[0].Name)
 	}
@@ -298,9 +296,7 @@ func (s *StatementsOf) say(f NamedVerdict) {
 	if top.Operation != "" {
 		about = append(about, "issued by "+top.Operation)
 	}
-	if len(about) > 0 {
-		s.Sentence += " (" + strings.Join(about, "; ") + ")"
-	}
+	s.Sentence += inParens(strings.Join(about, "; "))
 }
 
 // longStatement is the largest length of a statement in a sentence.

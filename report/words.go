@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"regexp"
@@ -39,10 +40,7 @@ func slug(s string) string {
 			break
 		}
 	}
-	if t := strings.TrimSuffix(b.String(), "-"); t != "" {
-		return t
-	}
-	return "x"
+	return cmp.Or(strings.TrimSuffix(b.String(), "-"), "x")
 }
 
 func prefix(s string) string {
@@ -96,10 +94,7 @@ const dash = "–"
 
 // count writes a number of things: "1 block was", "3 blocks were".
 func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
+	return strconv.Itoa(n) + " " + verb(n, one, many)
 }
 
 // list joins names as verdicts do.
@@ -139,17 +134,11 @@ func (p *prose) add(format string, a ...any) { *p = append(*p, fmt.Sprintf(forma
 
 // test names a row of an engine; a target whose database is not ours has no name for it.
 func test(label string) string {
-	if label == "" {
-		return "target"
-	}
-	return label
+	return cmp.Or(label, "target")
 }
 
 func orDash(s string) string {
-	if s == "" {
-		return dash
-	}
-	return s
+	return cmp.Or(s, dash)
 }
 
 // yes is the cell of a column of yes and no.
