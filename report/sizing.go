@@ -367,12 +367,10 @@ func (d *SizingPart) csvRows() [][]string {
 	return rows
 }
 
-// ofSizing is a section of a sizing, left out where it is empty.
-func ofSizing(f func(*SizingPart) section) func(Document) []section {
-	return func(d Document) []section {
-		if s := f(d.Sizing); !s.empty() {
-			return []section{s}
-		}
-		return nil
-	}
+// sizingSections are the sections of a sizing; empty ones are left out.
+func (d Document) sizingSections() []section {
+	z := d.Sizing
+	return slices.DeleteFunc([]section{z.methodSection(), z.setupSection(), z.stepSection(),
+		z.adviceSection(), z.offerSection(), z.failureSection(), z.driftSection(), z.runSection()},
+		section.empty)
 }
