@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -69,7 +68,7 @@ func (b *builder) canaries() {
 }
 
 // canaryEnds returns the means of the canary over the first and the last of the blocks that have
-// one; one run has one at least.
+// one, of runs by block; one run has one at least.
 func canaryEnds(runs []RunData) (first, last Number) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r RunData) bool {
 		return !(r.Cell.Canary > 0)
@@ -83,8 +82,7 @@ func canaryEnds(runs []RunData) (first, last Number) {
 		}
 		return Number(sum / float64(n))
 	}
-	at := func(a, b RunData) int { return cmp.Compare(a.Cell.Block, b.Cell.Block) }
-	return mean(slices.MinFunc(runs, at).Cell.Block), mean(slices.MaxFunc(runs, at).Cell.Block)
+	return mean(runs[0].Cell.Block), mean(runs[len(runs)-1].Cell.Block)
 }
 
 // canaryTexts describe the readings of the canary.

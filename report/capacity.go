@@ -10,16 +10,6 @@ import (
 	"plimsoll/stats"
 )
 
-// capacity returns the result of the unbounded test.
-func (f NamedVerdict) capacity() (verdict.Result, bool) {
-	for _, r := range f.Verdict.Results {
-		if r.Name == capacityName {
-			return r, true
-		}
-	}
-	return verdict.Result{}, false
-}
-
 // capacities fills the supported users, pooled and per block.
 func (b *builder) capacities() {
 	d := b.Document
@@ -29,7 +19,7 @@ func (b *builder) capacities() {
 		for _, a := range d.Arms {
 			cell := ArmCell{Arm: a.Name, Users: unknown, Lo: unknown, Hi: unknown}
 			for _, f := range d.Verdicts {
-				r, ok := f.capacity()
+				r, ok := resultOf(f.Verdict, capacityName)
 				if !ok || f.Engine != e.Key || !a.Base && f.Arm != a.Name {
 					continue
 				}
@@ -49,7 +39,7 @@ func (b *builder) capacities() {
 				break
 			}
 			for _, f := range d.Databases {
-				if r, ok := f.capacity(); ok && f.Engine == e.Key && f.Arm == a.Name {
+				if r, ok := resultOf(f.Verdict, capacityName); ok && f.Engine == e.Key && f.Arm == a.Name {
 					cell.ByDatabase = deltaOf(r)
 				}
 			}
@@ -120,9 +110,6 @@ func ratio(base, fresh RunCell) *Delta {
 
 // deltaLabel names the rows that compare an engine with the first.
 func (d Document) deltaLabel(engine string) string {
-	if len(d.Engines) == 2 {
-		return fmt.Sprintf("Delta (%s against %s)", d.Engines[1].Label, d.Engines[0].Label)
-	}
 	return fmt.Sprintf("Delta (%s against %s)", d.engineLabel(engine), d.Engines[0].Label)
 }
 
@@ -148,7 +135,7 @@ func (d Document) deltaHead(a ArmLabel) string {
 // capacityLevel names the level of the intervals of supported users.
 func (d Document) capacityLevel() string {
 	for _, f := range d.Verdicts {
-		if r, ok := f.capacity(); ok {
+		if r, ok := resultOf(f.Verdict, capacityName); ok {
 			return verdict.LevelText(1 - r.Alpha)
 		}
 	}

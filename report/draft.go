@@ -266,11 +266,7 @@ func tested(f NamedVerdict) string {
 // more states how long an inconclusive comparison has to be.
 func (s State) more(f NamedVerdict) string {
 	need := 0
-	open := []string{}
-	unreachable := []string{}
-	bounds := []string{}
-	unread := []string{}
-
+	var open, unreachable, bounds, unread []string
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {
 		case r.N == 0 && r.Failed == nil:

@@ -93,11 +93,8 @@ func places(p *plan.Plan, blocks []int) (out []string, balanced bool) {
 		where[text] = append(where[text], strconv.Itoa(block))
 	}
 	for _, text := range stood {
-		word := "Blocks"
-		if len(where[text]) == 1 {
-			word = "Block"
-		}
-		out = append(out, fmt.Sprintf("%s %s: %s.", word, strings.Join(where[text], ", "), text))
+		out = append(out, fmt.Sprintf("%s %s: %s.", verb(len(where[text]), "Block", "Blocks"),
+			strings.Join(where[text], ", "), text))
 	}
 	balanced = true
 	for _, a := range p.Compare.Arms {

@@ -89,7 +89,7 @@ func TestWhatCouldChangeAVerdict(t *testing.T) {
 				verdict.Warning{Code: verdict.MissingPairs, Text: "6 of 8 planned pairs"})},
 		}, true},
 	} {
-		got := noticesOf([]judgedAs{{"X", tt.verdict}})
+		got := noticesOf([]NamedVerdict{{Name: "X", Verdict: tt.verdict}})
 		if len(got) != 1 || got[0].changes != tt.changes ||
 			got[0].text != tt.verdict.Results[0].Warnings[0].Text+" (X a)" {
 			t.Errorf("%s: %+v, want changes %v", tt.name, got, tt.changes)
@@ -105,7 +105,7 @@ func TestWhatCouldChangeAVerdict(t *testing.T) {
 	all := groups(append([]notice{{
 		cause: causeTime,
 		text:  "slow",
-	}}, noticesOf([]judgedAs{{"X", v}, {"Y", v}})...))
+	}}, noticesOf([]NamedVerdict{{Name: "X", Verdict: v}, {Name: "Y", Verdict: v}})...))
 	var causes []string
 	for _, g := range all {
 		causes = append(causes, fmt.Sprint(g.Cause, " ", g.Changes, " ", len(g.Warnings)))

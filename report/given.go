@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -51,9 +50,7 @@ func FromRows(in JudgeInput) Document {
 		NotComplete: in.NotComplete,
 		Sources:     in.Sources,
 		Asides:      asides(in.Asides),
-	}
-	for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
-		g.Skipped = append(g.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
+		Skipped:     skippedRows(in.Skipped),
 	}
 	d := Document{Format: FormatVersion, Given: g,
 		Title: "Performance Comparison " + in.Names[0] + " vs " + in.Names[1],
@@ -91,9 +88,9 @@ func FromRows(in JudgeInput) Document {
 			changes: true,
 		})
 	}
-	var named []judgedAs
+	var named []NamedVerdict
 	for _, v := range slices.Concat(g.Verdicts, g.Databases) {
-		named = append(named, judgedAs{v.Database, v})
+		named = append(named, NamedVerdict{Name: v.Database, Verdict: v})
 		for _, r := range v.Results {
 			g.Blocks = addBlocks(g.Blocks, v.Database, r)
 		}
@@ -314,9 +311,8 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 	}
 	first, ok := find(g.databases[0])
 	of := func(v verdict.Verdict) bool {
-		return slices.ContainsFunc(v.Results, func(r verdict.Result) bool {
-			return r.Name == m.name
-		})
+		_, judged := resultOf(v, m.name)
+		return judged
 	}
 	// The metric was not compared between databases.
 	apart := slices.ContainsFunc(g.Verdicts, of) && !slices.ContainsFunc(g.Databases, of)
@@ -344,10 +340,8 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 
 func (g *Given) absolute(metric string) bool {
 	for _, v := range g.Verdicts {
-		for _, r := range v.Results {
-			if r.Name == metric {
-				return r.Absolute
-			}
+		if r, ok := resultOf(v, metric); ok {
+			return r.Absolute
 		}
 	}
 	return false

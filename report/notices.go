@@ -9,12 +9,6 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// A judgedAs is a verdict under the name by which warnings call it.
-type judgedAs struct {
-	name    string
-	verdict verdict.Verdict
-}
-
 // The causes of warnings that several places name.
 const (
 	causeIncomplete  = "incomplete"
@@ -140,12 +134,12 @@ func groups(notices []notice) []WarningGroup {
 
 // noticesOf are the warnings of verdicts: each text once, followed by the endpoints that it is
 // about.
-func noticesOf(all []judgedAs) []notice {
+func noticesOf(all []NamedVerdict) []notice {
 	var out []notice
 	index := map[string]int{}
 	of := map[string]string{} // the verdict that a text was last about
 	for _, j := range all {
-		for i, r := range j.verdict.Results {
+		for i, r := range j.Verdict.Results {
 			for _, w := range r.Warnings {
 				at, seen := index[w.Text]
 				if !seen {
@@ -156,15 +150,15 @@ func noticesOf(all []judgedAs) []notice {
 				n := &out[at]
 				switch {
 				case !seen:
-					n.text += strings.TrimSpace(j.name + " " + r.Name)
-				case of[w.Text] == j.name:
+					n.text += strings.TrimSpace(j.Name + " " + r.Name)
+				case of[w.Text] == j.Name:
 					n.text += ", " + r.Name
 				default:
-					n.text += "; " + strings.TrimSpace(j.name+" "+r.Name)
+					n.text += "; " + strings.TrimSpace(j.Name+" "+r.Name)
 				}
-				of[w.Text] = j.name
-				n.about = append(n.about, strings.TrimSpace(j.name+" "+r.Name))
-				n.changes = n.changes || changedBy(j.verdict, i, w)
+				of[w.Text] = j.Name
+				n.about = append(n.about, strings.TrimSpace(j.Name+" "+r.Name))
+				n.changes = n.changes || changedBy(j.Verdict, i, w)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"plimsoll/judge/verdict"
@@ -16,12 +17,13 @@ const secondaryShown = 20
 func (d Document) secondarySections() []section {
 	var out []section
 	noted := false
-	show := func(title, base, fresh string, f *verdict.Family) {
+	show := func(title, base, fresh string, n NamedVerdict) {
+		f := n.Secondary
 		if f == nil || f.Tested+len(f.Refused)+len(f.Appeared)+len(f.Vanished) == 0 {
 			return
 		}
 		s := section{Level: 3, Title: title, Notes: []string{sentence(f.Sentence) + "."}}
-		found := append(append([]verdict.Secondary{}, f.Worsened...), f.Improved...)
+		found := slices.Concat(f.Worsened, f.Improved)
 		shown := f.Unclear[:min(len(f.Unclear), secondaryShown)]
 		var far []string
 		if len(found)+len(shown) > 0 {
@@ -41,7 +43,7 @@ func (d Document) secondarySections() []section {
 		}
 		for _, m := range append(found, shown...) {
 			s.Table.add(m.Name, finding(m.Kind), strings.TrimSpace(sig(m.Base, 3)+" "+m.Unit),
-				strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), secondaryEffect(m),
+				strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), interval(m.Effect, m.Lo, m.Hi).text(),
 				trim(fixed(100*m.Floor, 1))+" %", qText(m.Q), m.N, callsText(m.BaseCalls),
 				callsText(m.NewCalls), contribution(m))
 			if len(m.Outliers) > 0 {
@@ -81,8 +83,7 @@ func (d Document) secondarySections() []section {
 		}
 		out = append(out, s)
 	}
-	d.eachFinding("Further metrics",
-		func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Secondary) })
+	d.eachFinding("Further metrics", show)
 	return out
 }
 
@@ -116,11 +117,6 @@ func finding(k verdict.Kind) string {
 		return dash
 	}
 	return string(k)
-}
-
-func secondaryEffect(m verdict.Secondary) string {
-	d := Delta{Value: Number(m.Effect), Lo: Number(m.Lo), Hi: Number(m.Hi)}
-	return d.text()
 }
 
 func qText(q float64) string {

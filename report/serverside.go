@@ -2,26 +2,17 @@ package report
 
 import (
 	"slices"
-	"time"
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/stats"
 )
 
 func sideCell(h *measure.Histogram) SideCell {
-	c := SideCell{Count: h.Count(), Mean: unknown, P50: unknown, P95: unknown}
-	if c.Count == 0 {
-		return c
+	c := SideCell{Count: h.Count(), Mean: unknown}
+	if c.Count > 0 {
+		c.Mean = inMS(h.Mean())
 	}
-	of := func(d time.Duration) Number { return Number(float64(d) / float64(time.Millisecond)) }
-	c.Mean = of(h.Mean())
-	if c.Count >= stats.LeastOps(0.50) {
-		c.P50 = of(h.Quantile(0.50))
-	}
-	if c.Count >= stats.LeastOps(0.95) {
-		c.P95 = of(h.Quantile(0.95))
-	}
+	c.P50, c.P95, _ = quantilesMS(h)
 	return c
 }
 

@@ -10,8 +10,8 @@ import (
 // shiftSections show where in the distributions of response times the arms differ.
 func (d Document) shiftSections() []section {
 	var out []section
-	show := func(title, base, fresh string, shifts []verdict.Shift) {
-		if len(shifts) == 0 {
+	show := func(title, base, fresh string, f NamedVerdict) {
+		if len(f.Shifts) == 0 {
 			return
 		}
 		s := section{
@@ -28,13 +28,13 @@ func (d Document) shiftSections() []section {
 			),
 		}
 		most := 0.0
-		for _, x := range shifts {
+		for _, x := range f.Shifts {
 			s.Items = append(s.Items, x.Sentence+".")
 			for _, p := range x.Points {
 				most = max(most, ends(p))
 			}
 		}
-		for _, x := range shifts {
+		for _, x := range f.Shifts {
 			for _, p := range x.Points {
 				s.Table.add(
 					x.Op,
@@ -57,8 +57,7 @@ func (d Document) shiftSections() []section {
 		}
 		out = append(out, s)
 	}
-	d.eachFinding("Where the response times shifted",
-		func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Shifts) })
+	d.eachFinding("Where the response times shifted", show)
 	return out
 }
 
@@ -74,11 +73,10 @@ func shiftWord(k verdict.Kind) string {
 }
 
 func shiftText(p verdict.ShiftPoint) string {
-	d := Delta{Value: Number(p.Effect), Lo: unknown, Hi: unknown}
-	if p.Lo != nil && p.Hi != nil {
-		d.Lo, d.Hi = Number(*p.Lo), Number(*p.Hi)
+	if p.Lo == nil || p.Hi == nil {
+		return percent(p.Effect)
 	}
-	return d.text()
+	return interval(p.Effect, *p.Lo, *p.Hi).text()
 }
 
 // ends returns the distance of a point and its band from no change; a band beyond 100 % is drawn

@@ -77,7 +77,7 @@ func (b *builder) comments() []string {
 		add("There is nothing to judge: no new arm was compared with the base.")
 	}
 	for _, f := range d.Databases {
-		r, ok := f.capacity()
+		r, ok := resultOf(f.Verdict, capacityName)
 		if !ok || len(d.Engines) == 0 || !known(r.Effect) {
 			continue
 		}
@@ -113,7 +113,7 @@ func (b *builder) testComments(f NamedVerdict) []string {
 	base, fresh := b.baseLabel(), b.armLabel(f.Arm)
 	name := b.on(f.Engine)
 	of := b.whose(f)
-	if r, ok := f.capacity(); ok {
+	if r, ok := resultOf(f.Verdict, capacityName); ok {
 		if known(r.Effect) {
 			out.add(
 				"%sin the unbounded test %s supports %s users than %s%s; the margin is %s.",

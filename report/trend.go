@@ -201,8 +201,7 @@ func chainOf(names []string, members []int, levels []stats.ChainLevel,
 
 // fromLogs returns a difference of logarithms as a ratio minus one.
 func fromLogs(v float64, ci stats.Interval) Delta {
-	return Delta{Value: Number(math.Expm1(v)), Lo: Number(math.Expm1(ci.Lo)),
-		Hi: Number(math.Expm1(ci.Hi))}
+	return *interval(math.Expm1(v), math.Expm1(ci.Lo), math.Expm1(ci.Hi))
 }
 
 func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {

@@ -117,17 +117,11 @@ func (d *Document) findingNotices() []notice {
 
 // resultNotices are the warnings of the verdicts.
 func (b *builder) resultNotices() []notice {
-	var all []judgedAs
-	for _, f := range b.Verdicts {
-		all = append(all, judgedAs{f.Name, f.Verdict})
-	}
+	all := slices.Clone(b.Verdicts)
 	for _, f := range b.Databases {
-		all = append(all, judgedAs{
-			b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " + b.armLabel(
-				f.Arm,
-			),
-			f.Verdict,
-		})
+		f.Name = b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " +
+			b.armLabel(f.Arm)
+		all = append(all, f)
 	}
 	return noticesOf(all)
 }

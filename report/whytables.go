@@ -131,7 +131,7 @@ func (w *Why) notes() prose {
 	if w.Without > 0 {
 		out.add("%s no profile, and %s left out: the difference is that of the others.",
 			count(w.Without, "judged block has", "judged blocks have"),
-			map[bool]string{true: "is", false: "are"}[w.Without == 1])
+			verb(w.Without, "is", "are"))
 	}
 	if w.Profiles[0] != "" {
 		out.add("The profiles of the first block, in the directory of the store: go tool pprof "+
