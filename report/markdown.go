@@ -11,16 +11,7 @@ import (
 // writeSection writes a section; graphs are the report's.
 func writeSection(b *strings.Builder, graphs []Graph, s section) {
 	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", s.Level), md(s.Title))
-	for _, t := range s.Items {
-		if s.Raw {
-			b.WriteString("- " + strings.ReplaceAll(strings.TrimSpace(t), "\n", "\n  ") + "\n")
-		} else {
-			b.WriteString("- " + md(t) + "\n")
-		}
-	}
-	if len(s.Items) > 0 {
-		b.WriteByte('\n')
-	}
+	writeList(b, "", s.Items, s.Raw)
 	if s.Drawing != nil {
 		file, title := s.Drawing.picture()
 		fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(title), file)
@@ -33,12 +24,10 @@ func writeSection(b *strings.Builder, graphs []Graph, s section) {
 		b.WriteString(md(n) + "\n\n")
 	}
 	for i := 0; i < len(s.Graphs); i += 2 {
-		if i == 0 {
-			writeGraphs(b, graphs, s.Graphs[i:min(i+2, len(s.Graphs))])
-			b.WriteString("| --- | --- |\n")
-			continue
-		}
 		writeGraphs(b, graphs, s.Graphs[i:min(i+2, len(s.Graphs))])
+		if i == 0 {
+			b.WriteString("| --- | --- |\n")
+		}
 	}
 	if len(s.Graphs) > 0 {
 		b.WriteByte('\n')

@@ -37,7 +37,7 @@ func (d *SizingPart) title() string {
 
 // top begins the report; it is whole enough as Markdown to be sent as a pull request.
 func (d *SizingPart) top() sheet {
-	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}},
+	s := sheet{title: d.title(), about: d.Name, leads: []string{d.lead()},
 		warnings: d.LostWarnings()}
 	s.footer = fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))
 	if !d.Complete {

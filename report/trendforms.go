@@ -7,13 +7,10 @@ import (
 
 // top begins the report.
 func (d *TrendPart) top() sheet {
-	s := sheet{title: trendTitle, list: true, warnings: d.Warnings}
+	s := sheet{title: trendTitle, leads: d.lines(), list: true, warnings: d.Warnings}
 	s.footer = "Made by plimsoll from stored comparisons or published numbers."
 	if len(d.Databases) == 0 {
 		s.alerts = append(s.alerts, alert{"There is no comparison.", ""})
-	}
-	for _, t := range d.lines() {
-		s.leads = append(s.leads, lead{text: t})
 	}
 	return s
 }
