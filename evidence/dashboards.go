@@ -110,9 +110,6 @@ func (x *stretch) draw(ctx context.Context, f framed) (report.Panel, error) {
 	unit, scale := unitOf(f.unit, peak)
 	p.Unit = unit
 	for _, l := range p.Lines {
-		if scale == 1 {
-			break
-		}
 		for i := range l.V {
 			l.V[i] *= scale
 		}

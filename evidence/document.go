@@ -71,14 +71,12 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	for _, j := range databases {
 		in.Databases = append(in.Databases, judgedOf(j))
 	}
-	for i, r := range runs {
-		if d, ok := TargetOf(r.Manifest); ok && d.Database != nil && stored.Runs[i].Engine != "" {
-			in.EngineNames[stored.Runs[i].Engine] = ServerOf(d)
-		}
-	}
 	manifests := make([]record.Manifest, len(runs))
 	for i, r := range runs {
 		manifests[i] = r.Manifest
+		if d, ok := TargetOf(r.Manifest); ok && d.Database != nil && stored.Runs[i].Engine != "" {
+			in.EngineNames[stored.Runs[i].Engine] = ServerOf(d)
+		}
 	}
 	in.Setup = Setup(manifests...)
 	if in.Chapters, err = c.chapters(ctx, stored, p, load); err != nil {

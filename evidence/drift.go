@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/record"
+	"plimsoll/report"
 	"plimsoll/watch/series"
 )
 
@@ -241,7 +241,7 @@ func (r *Run) seriesSignals(
 				Floor:    d.floor,
 			}
 			for _, v := range l.V {
-				if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				if report.Number(v).Known() {
 					s.Values = append(s.Values, v)
 				}
 			}

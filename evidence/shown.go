@@ -211,8 +211,8 @@ func opsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 			continue
 		}
 		row := rowOf(w, span)
-		row.Status = workload.AnswersOf(merged, func(op string) bool { return op == name })
-		row.Expected = workload.ExpectedOf(merged, func(op string) bool { return op == name })
+		is := func(op string) bool { return op == name }
+		row.Status, row.Expected = workload.AnswersOf(merged, is), workload.ExpectedOf(merged, is)
 		rows = append(rows, row)
 	}
 	if all := workload.Together(allOps, merged,
