@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -323,7 +324,7 @@ func title(name string) string {
 
 func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 	key := cell.Engine + "/" + cell.Arm
-	slower := cmpOr(s.slower[key], 1)
+	slower := cmp.Or(s.slower[key], 1)
 	m := record.Manifest{
 		Format:     1,
 		ID:         cell.Run,
@@ -573,13 +574,6 @@ func gate(
 		Seconds:      60,
 		AmberSeconds: beyond,
 	}
-}
-
-func cmpOr(v, other float64) float64 {
-	if v == 0 {
-		return other
-	}
-	return v
 }
 
 func (s scene) series(rng *rand.Rand, slower float64, seconds int) map[string]Line {

@@ -225,7 +225,7 @@ func TestBudget(t *testing.T) {
 	if got := budget(func() { file = len(render(t, g.SVG)) }); got > 512<<10 || file > 40<<10 {
 		t.Errorf("an SVG allocates %d KiB and has %d KiB", got>>10, file>>10)
 	}
-	if got := budget(func() { file = len(reported(t, HTML, d)) }); got > 16<<20 || file > 2<<20 {
+	if got := budget(func() { file = len(written(t, HTML, d)) }); got > 16<<20 || file > 2<<20 {
 		t.Errorf("the page allocates %d KiB and has %d KiB", got>>10, file>>10)
 	}
 }
