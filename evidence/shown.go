@@ -191,8 +191,11 @@ func (s *Shown) inside(ctx context.Context, r *Run) error {
 		return err
 	}
 	s.Intervals, s.Silent = c.N, Silent(c)
-	if err := addIntervals(s.Ops, c, r.Manifest.Seed); err != nil {
-		return err
+	for i := range s.Ops {
+		o := &s.Ops[i]
+		if o.Interval, err = IntervalsOf(c, o.Name, r.Manifest.Seed); err != nil {
+			return err
+		}
 	}
 	s.Drift, err = r.DriftIn(ctx, c)
 	return err
@@ -280,17 +283,6 @@ func (o *ShownOp) end(t record.TailOp, w *measure.Window, span time.Duration) {
 		o.AtLeast = append(o.AtLeast, "max")
 	}
 	slices.Sort(o.AtLeast)
-}
-
-// addIntervals gives every operation of the measured phase its intervals.
-func addIntervals(rows []ShownOp, c *record.Course, seed uint64) error {
-	for i := range rows {
-		var err error
-		if rows[i].Interval, err = IntervalsOf(c, rows[i].Name, seed); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // usersData reads the record of a run's users.
