@@ -167,13 +167,8 @@ func (d Document) capacitySections() []section {
 		}
 		pooled.add(row)
 	}
-	out := []section{{
-		Level: 3,
-		Title: "Supported users in unbounded tests",
-		Table: pooled,
-		Notes: []string{
-			"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."},
-	}}
+	out := pooled.section("Supported users in unbounded tests",
+		"Geometric means over the judged runs. In brackets the "+d.capacityLevel()+" interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms.")
 	if d.Protocol != nil && d.Protocol.Duet != nil {
 		out[0].Notes = append(out[0].Notes, "Each number was "+record.InTurns+".")
 	}

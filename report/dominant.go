@@ -113,12 +113,7 @@ func (s standing) usedText() string {
 
 // valueText writes value and limit of a rule: "1.2 s of 2 s".
 func (s standing) valueText() string {
-	unit := ""
-	if r, err := plan.ParseSLO(s.rule); err == nil {
-		unit = r.Unit
-	}
-	return fmt.Sprintf("%s, limit %s", ruleValue(unit, Number(s.value)),
-		limitValue(RuleRow{Unit: unit, Limit: Number(s.limit)}))
+	return valueAndLimit(ruleOf(s.rule).Unit, s.value, s.limit)
 }
 
 // Dominant names in one or two sentences the rule that dominated a test of a run: the rule that

@@ -247,14 +247,6 @@ func (b *builder) spoiled() []string {
 	return out
 }
 
-// invalidText names the runs that an invalid verdict lacks.
-func invalidText(v verdict.Verdict) string {
-	if text := unread(v); text != "" {
-		return text
-	}
-	return v.Reason
-}
-
 // tested names the subject of a finding, in the middle of a sentence.
 func tested(f NamedVerdict) string {
 	if f.Engine == "" {

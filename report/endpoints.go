@@ -162,12 +162,7 @@ func (d Document) endpointSections() []section {
 
 // blockSections states how many blocks it takes to find endpoints the same.
 func (d Document) blockSections() []section {
-	if len(d.BlocksForSame) == 0 {
-		return nil
-	}
-	s := section{Level: 3, Title: "Blocks to say the same", Table: blocksTable(d.BlocksForSame)}
-	s.Notes = []string{blocksNote}
-	return []section{s}
+	return blocksTable(d.BlocksForSame).section("Blocks to say the same", blocksNote)
 }
 
 // databaseSections are the verdicts on databases against the first.

@@ -73,9 +73,6 @@ func (b *builder) gate(g record.GateOutcome) {
 
 // gateSections is the table of the gates, if the runs have any.
 func (d Document) gateSections() []section {
-	if len(d.Gates) == 0 {
-		return nil
-	}
 	t := newTable(
 		"Gate",
 		"What is read",
@@ -115,14 +112,10 @@ func (d Document) gateSections() []section {
 			runs,
 		)
 	}
-	s := section{Level: 3, Title: "Gates of the generator", Table: t}
+	var notes prose
 	if len(few) > 0 {
-		s.Notes = []string{
-			fmt.Sprintf(
-				"Green with seconds beyond a limit: %s. Such a second counts where the run has more of them than one in ten, and than three.",
-				strings.Join(few, ", "),
-			),
-		}
+		notes.add("Green with seconds beyond a limit: %s. Such a second counts where the run has more of them than one in ten, and than three.",
+			strings.Join(few, ", "))
 	}
-	return []section{s}
+	return t.section("Gates of the generator", notes...)
 }

@@ -202,9 +202,6 @@ func (d Document) givenSections() []section {
 // asideSections are the figures that are only shown.
 func (d Document) asideSections() []section {
 	g := d.Given
-	if len(g.Asides) == 0 {
-		return nil
-	}
 	t := newTable("Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
 	for _, a := range g.Asides {
 		e := plan.Endpoint{Unit: a.Unit}
@@ -224,9 +221,6 @@ func (d Document) asideSections() []section {
 
 // sourceSections are the files that the numbers were read from.
 func (d Document) sourceSections() []section {
-	if len(d.Given.Sources) == 0 {
-		return nil
-	}
 	t := newTable("Arm", ">Pair", "File", "Tool")
 	for _, s := range d.Given.Sources {
 		t.add(s.Arm, s.Pair, s.File, s.Tool)

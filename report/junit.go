@@ -154,7 +154,10 @@ func (d Document) suite(i int, f NamedVerdict) junitSuite {
 	}
 	for _, l := range d.LostElsewhere {
 		if ours(l.Engine, l.Arm) {
-			s.Cases = append(s.Cases, lostCase(d.armLabel(l.Arm), l))
+			s.Cases = append(s.Cases, junitCase{
+				Name: fmt.Sprintf("acknowledged messages (%s, run %s)", d.armLabel(l.Arm), l.Run),
+				Failure: because("lost", fmt.Sprintf(
+					"%d of %d cannot be read; no verdict rests on the run", l.Missing, l.Expected))})
 		}
 	}
 	for _, t := range d.Rules {
@@ -194,7 +197,11 @@ func (d Document) properties(f *NamedVerdict) []junitProperty {
 
 func endpointCase(r verdict.Result) junitCase {
 	c := junitCase{Name: r.Name}
-	reason := because(kindText(r.Kind, r.Indicative), effectOr(r)+r.Reason)
+	message := r.Reason
+	if known(r.Effect) {
+		message = effect(r) + ": " + message
+	}
+	reason := because(kindText(r.Kind, r.Indicative), message)
 	reason.Text = plain.OneLine(r.Sentence)
 	switch r.Kind {
 	case verdict.Same, verdict.Better:
@@ -207,14 +214,6 @@ func endpointCase(r verdict.Result) junitCase {
 		c.Error = reason
 	}
 	return c
-}
-
-// effectOr begins a message with the effect, if it is known.
-func effectOr(r verdict.Result) string {
-	if !known(r.Effect) {
-		return ""
-	}
-	return effect(r) + ": "
 }
 
 func (d Document) ruleCase(r RuleRow) junitCase {
@@ -237,11 +236,4 @@ func (d Document) ruleCase(r RuleRow) junitCase {
 		c.Skipped = inRuns("too few", few, "had too few operations")
 	}
 	return c
-}
-
-// lostCase is the test case of such a run; arm is the label of its arm.
-func lostCase(arm string, l LostRun) junitCase {
-	return junitCase{Name: fmt.Sprintf("acknowledged messages (%s, run %s)", arm, l.Run),
-		Failure: because("lost", fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run",
-			l.Missing, l.Expected))}
 }

@@ -159,12 +159,9 @@ func (d Document) opSections() []section {
 		)
 		s.Notes = append(s.Notes, o.edgeNotes()...)
 		out = append(out, s)
-		if checks, ok := d.checksSection(o); ok {
-			out = append(out, checks)
-		}
-		if more, ok := d.scheduleSection(o); ok {
-			out = append(out, more)
-		} else {
+		out = append(out, d.checksSection(o)...)
+		more := d.scheduleSection(o)
+		if out = append(out, more...); len(more) == 0 {
 			last := &out[len(out)-1]
 			last.Notes = append(last.Notes,
 				"How many operations were intended, and how many were under way at the end of the phase, was not recorded.")

@@ -76,11 +76,8 @@ type PanelLine struct {
 // or the unit of its PromQL.
 func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch) Panel {
 	p := Panel{Group: "Rules", Title: rule, Rule: rule, Broken: broken, Unknown: unknown}
-	scale := 1.0
-	if r, err := plan.ParseSLO(rule); err == nil {
-		p.Unit, scale = ruleUnit(r.Unit)
-	}
-	p.Limit = tidy(limit * scale)
+	unit, scale := ruleUnit(ruleOf(rule).Unit)
+	p.Unit, p.Limit = unit, tidy(limit*scale)
 	l := PanelLine{Name: "value"}
 	l.T, l.V = value.T, make([]float64, len(value.V))
 	for i, v := range value.V {

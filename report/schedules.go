@@ -128,10 +128,7 @@ func (t OpTable) edgeNotes() []string {
 }
 
 // scheduleSection is the table of intended and begun operations.
-func (d Document) scheduleSection(o OpTable) (section, bool) {
-	if len(o.Schedule) == 0 {
-		return section{}, false
-	}
+func (d Document) scheduleSection(o OpTable) []section {
 	t := newTable("Arm",
 		">Achieved",
 		">Intended",
@@ -147,8 +144,7 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 	percent := func(n Number) string {
 		return strconv.FormatFloat(100*float64(n), 'f', 2, 64) + " %"
 	}
-	s := section{Level: 3,
-		Title: "Achieved and intended operations" + dashLabel(d.engineLabel(o.Engine)), Table: t}
+	var notes prose
 	for i, c := range o.Schedule {
 		label := d.Arms[i].Label
 		if c.Told == 0 {
@@ -174,7 +170,7 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 			c.By99,
 		)
 		if c.Told+c.Unpaused < c.Runs {
-			s.Notes.add(
+			notes.add(
 				"%s: %d of %d runs did not record it.",
 				label,
 				c.Runs-c.Told-c.Unpaused,
@@ -182,18 +178,18 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 			)
 		}
 	}
-	s.Notes = append(
-		s.Notes,
+	notes = append(
+		notes,
 		"Intended is what users would have begun had each operation taken the median of its name; by schedule is the response as if users had not waited. "+
 			"It is calculated, stands beside what was measured, and enters no verdict (docs/method/time.md).",
 	)
 	if slices.ContainsFunc(o.Schedule, func(c OpSchedule) bool { return c.Marked }) {
-		s.Notes.add(
+		notes.add(
 			"† In a run of this arm fewer than %.0f %% of the intended operations were begun: users waited, and the measured latencies hold few of their waits.",
 			100*record.LeastAchieved,
 		)
 	}
-	return s, true
+	return t.section("Achieved and intended operations"+dashLabel(d.engineLabel(o.Engine)), notes...)
 }
 
 // omissionNotes names the arms whose latencies a finding uses although their users waited instead

@@ -219,9 +219,6 @@ func (b *builder) limiters() {
 }
 
 func (d Document) limiterSections() []section {
-	if len(d.Limiters) == 0 {
-		return nil
-	}
 	t := newTable("Test", "Arm", "Limited by", "Stopped by the rule", "How the searches ended",
 		"Use of the other rules' limits at the capacity")
 	for _, l := range d.Limiters {

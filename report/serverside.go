@@ -97,14 +97,9 @@ func (d Document) sideSections() []section {
 			)
 		}
 		out = append(out,
-			section{
-				Level: 3,
-				Title: "Client and server" + dashLabel(d.engineLabel(s.Engine)),
-				Table: t,
-				Notes: []string{
-					"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. " +
-						"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference."},
-			})
+			t.section("Client and server"+dashLabel(d.engineLabel(s.Engine)),
+				"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. "+
+					"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference.")...)
 	}
 	return out
 }

@@ -160,11 +160,8 @@ func writeList(b *strings.Builder, title string, items []string, raw bool) {
 // style but the page's own. Every text is escaped.
 func HTML(w io.Writer, d Document) error {
 	s := d.sheet()
-	return writePage(w, s.pageTitle(), s.writeHeader, s.folds, s.graphs, s.footer)
-}
-
-func (s sheet) pageTitle() string {
-	return strings.TrimSpace(s.title + " " + strings.Join(s.arms, " vs "))
+	title := strings.TrimSpace(s.title + " " + strings.Join(s.arms, " vs "))
+	return writePage(w, title, s.writeHeader, s.folds, s.graphs, s.footer)
 }
 
 // writeHeader writes the top and the first screen.

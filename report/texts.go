@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -214,7 +215,7 @@ func (s State) after(f NamedVerdict) string {
 			effects(ofKind(v, v.Kind)))
 	case v.Kind == verdict.Invalid:
 		return fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: "+
-			"%s.", tested(f), invalidText(v))
+			"%s.", tested(f), cmp.Or(unread(v), v.Reason))
 	case v.Indicative && s.Judged >= stats.MinPairs:
 		var few prose
 		for _, r := range v.Results {

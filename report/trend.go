@@ -86,12 +86,8 @@ func FromReleases(all []ReleasePair) Document {
 func trendOf(database string, all []ReleasePair) TrendDatabase {
 	out := TrendDatabase{Database: database, Chains: []TrendChain{}, Links: []TrendLink{},
 		SD: Number(math.NaN())}
-	var names []string // in their order
-	type link struct {
-		base, fresh string
-		s           stats.Sample
-	}
-	var links []link
+	var names []string         // in their order
+	var samples []stats.Sample // as out.Links
 	for _, p := range all {
 		base, fresh := make([]float64, len(p.Pairs)), make([]float64, len(p.Pairs))
 		bound := false
@@ -118,7 +114,7 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 			continue
 		}
 		out.Links = append(out.Links, trendLink(p, s, base, fresh))
-		links = append(links, link{p.Base, p.New, s})
+		samples = append(samples, s)
 		names = inOrder(names, p.Base, p.New)
 	}
 	if len(out.Links) > 1 {
@@ -130,13 +126,10 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 			out.SD = Number(s.SD())
 		}
 	}
-	at := map[string]int{}
-	for i, n := range names {
-		at[n] = i
-	}
-	whole := make([]stats.Link, len(links))
-	for i, l := range links {
-		whole[i] = stats.Link{From: at[l.base], To: at[l.fresh], Pairs: l.s}
+	whole := make([]stats.Link, len(samples))
+	for i, l := range out.Links {
+		whole[i] = stats.Link{From: slices.Index(names, l.Base), To: slices.Index(names, l.New),
+			Pairs: samples[i]}
 	}
 	levels := stats.Chain(len(names), whole, 1-stats.FixedAlpha)
 	for root := range names {

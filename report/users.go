@@ -262,9 +262,6 @@ func (p usersPart) mixSections() []section {
 			}
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
 	title := "What the users did"
 	if p.mix != "" {
 		title += " (mix: " + p.mix + ")"

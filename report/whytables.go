@@ -46,15 +46,10 @@ func (d Document) costSections(w *Why) []section {
 	if f := d.flame(w); f != nil {
 		lead.Drawing = f
 	}
-	out := []section{lead}
-	if len(w.Findings) > 0 {
-		out = append(out, section{Level: 3,
-			Title: d.whyTitle("Functions that changed "+w.Endpoint, w.Engine, w.Arm),
-			Table: w.functionTable([2]string{d.baseLabel(), d.armLabel(w.Arm)}),
-			Notes: prose{"With what they call outside the program itself. Q: the share of false " +
-				"findings among those that are as certain as this one or more."}})
-	}
-	return out
+	return append([]section{lead}, w.functionTable([2]string{d.baseLabel(), d.armLabel(w.Arm)}).section(
+		d.whyTitle("Functions that changed "+w.Endpoint, w.Engine, w.Arm),
+		"With what they call outside the program itself. Q: the share of false "+
+			"findings among those that are as certain as this one or more.")...)
 }
 
 // partTable is the parts of a difference; its last row is their sum.

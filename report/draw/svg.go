@@ -69,7 +69,11 @@ func esc(s string) string { return html.EscapeString(plain.OneLine(s)) }
 func (s Element) svg(b *bytes.Buffer) {
 	class := ""
 	if s.Class != "" {
-		class = ` class="` + markClass(s.Kind, s.Class) + `"`
+		class = ` class="` + s.Class
+		if armOf(s.Class) >= 0 { // the class of marks
+			class += " mark"
+		}
+		class += `"`
 	}
 	switch s.Kind {
 	case "open", "close":
@@ -96,7 +100,11 @@ func (s Element) svg(b *bytes.Buffer) {
 		if s.Anchor != "" {
 			b.WriteString(` text-anchor="` + s.Anchor + `"`)
 		}
-		b.WriteString(">" + esc(s.Text) + s.tailHTML() + "</text>")
+		b.WriteString(">" + esc(s.Text))
+		if s.Tail != "" {
+			b.WriteString(`<tspan class="` + s.Look + `"> ` + esc(s.Tail) + "</tspan>")
+		}
+		b.WriteString("</text>")
 	case "line":
 		fmt.Fprintf(b, `<line%s x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, coord(s.X), coord(s.Y),
 			coord(s.X2), coord(s.Y2))
@@ -135,22 +143,6 @@ func (s Element) svg(b *bytes.Buffer) {
 		b.WriteString(`Z"/>`)
 	}
 	b.WriteByte('\n')
-}
-
-// tailHTML returns the markup of the text behind a label.
-func (s Element) tailHTML() string {
-	if s.Tail == "" {
-		return ""
-	}
-	return `<tspan class="` + s.Look + `"> ` + esc(s.Tail) + "</tspan>"
-}
-
-// markClass adds the class of marks to the class of an arm's color.
-func markClass(kind, class string) string {
-	if armOf(class) >= 0 && kind != "open" {
-		return class + " mark"
-	}
-	return class
 }
 
 // writePoints writes places as "x,y x,y".
