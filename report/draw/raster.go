@@ -313,7 +313,7 @@ func paletted(m image.Image) image.Image {
 		index[key] = k
 		return k
 	}
-	for _, c := range append([]color.NRGBA{{0xff, 0xff, 0xff, 0xff}, ink, gray, pale, alarm}, palette[:]...) {
+	for _, c := range append([]color.NRGBA{rgb(0xffffff), ink, gray, pale, alarm}, palette[:]...) {
 		add(c.R, c.G, c.B, (uint32(c.R)<<16|uint32(c.G)<<8|uint32(c.B))&bits)
 	}
 	last, at := uint32(1<<31), uint8(0) // no color
