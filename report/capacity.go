@@ -170,7 +170,7 @@ func (d Document) capacitySections() []section {
 	out := pooled.section("Supported users in unbounded tests",
 		"Geometric means over the judged runs. In brackets the "+d.capacityLevel()+" interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms.")
 	if d.Protocol != nil && d.Protocol.Duet != nil {
-		out[0].Notes = append(out[0].Notes, "Each number was "+record.InTurns+".")
+		out[0].Notes.say("Each number was " + record.InTurns + ".")
 	}
 	if len(d.Blocks) == 0 {
 		return out

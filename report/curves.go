@@ -235,7 +235,7 @@ func (d Document) graphSections() []section {
 			}
 			for _, a := range d.Absent {
 				if a.Engine == e.Key && a.Test == name {
-					s.Notes = append(s.Notes, a.notes()...)
+					s.Notes.say(a.notes()...)
 				}
 			}
 			if len(s.Graphs)+len(s.Notes) > 0 {

@@ -195,7 +195,7 @@ func (d Document) givenSections() []section {
 				Notes: slices.Concat(kindNotes(f), impliedNotes(f))})
 	}
 	last := &out[len(out)-1]
-	last.Notes = append(last.Notes, skippedNotes(NamedVerdict{Skipped: g.Skipped})...)
+	last.Notes.say(skippedNotes(NamedVerdict{Skipped: g.Skipped})...)
 	return out
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,11 +52,7 @@ func writeGraphs(b *strings.Builder, graphs []Graph, pair []int) {
 func writeTable(b *strings.Builder, t *table) {
 	rows := make([][]string, 0, len(t.Rows)+1)
 	for _, r := range append([][]string{t.Head}, t.Rows...) {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = md(c)
-		}
-		rows = append(rows, cells)
+		rows = append(rows, textsOf(r, md))
 	}
 	widths := make([]int, len(t.Head))
 	for _, r := range rows {
@@ -148,13 +145,8 @@ func writeLinks(b *strings.Builder, s section) {
 		return
 	}
 	cells := func(texts []string) { b.WriteString("| " + strings.Join(texts, " | ") + " |\n") }
-	head := make([]string, len(s.LinkHead))
-	rule := make([]string, len(s.LinkHead))
-	for i, h := range s.LinkHead {
-		head[i], rule[i] = md(h), "---"
-	}
-	cells(head)
-	cells(rule)
+	cells(textsOf(s.LinkHead, md))
+	cells(slices.Repeat([]string{"---"}, len(s.LinkHead)))
 	for _, r := range s.Links {
 		row := []string{md(r.Name)}
 		for _, refs := range r.Cells {

@@ -210,9 +210,5 @@ func changesVerdict(v verdict.Verdict, i int, other verdict.Kind) bool {
 }
 
 func resultNames(results []verdict.Result) []string {
-	names := make([]string, len(results))
-	for i, r := range results {
-		names[i] = r.Name
-	}
-	return names
+	return textsOf(results, func(r verdict.Result) string { return r.Name })
 }

@@ -148,23 +148,19 @@ func (d Document) opSections() []section {
 		s := section{Level: 3,
 			Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}
 		if len(o.Gone) > 0 {
-			s.Notes = append(s.Notes, "Only the base has: "+list(o.Gone)+".")
+			s.Notes.say("Only the base has: " + list(o.Gone) + ".")
 		}
 		if len(o.New) > 0 {
-			s.Notes = append(s.Notes, "The base does not have: "+list(o.New)+".")
+			s.Notes.say("The base does not have: " + list(o.New) + ".")
 		}
-		s.Notes = append(
-			s.Notes,
-			"All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).",
-		)
-		s.Notes = append(s.Notes, o.edgeNotes()...)
+		s.Notes.say("All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).")
+		s.Notes.say(o.edgeNotes()...)
 		out = append(out, s)
 		out = append(out, d.checksSection(o)...)
 		more := d.scheduleSection(o)
 		if out = append(out, more...); len(more) == 0 {
 			last := &out[len(out)-1]
-			last.Notes = append(last.Notes,
-				"How many operations were intended, and how many were under way at the end of the phase, was not recorded.")
+			last.Notes.say("How many operations were intended, and how many were under way at the end of the phase, was not recorded.")
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"plimsoll/judge/verdict"
@@ -51,11 +52,9 @@ func (d Document) secondarySections() []section {
 			}
 		}
 		if len(far) > 0 {
-			s.Notes = append(
-				s.Notes,
-				"Far from the other blocks (3.5 robust standard deviations), named and not left out: "+list(
-					far,
-				)+".",
+			s.Notes.say("Far from the other blocks (3.5 robust standard deviations), named and not left out: " + list(
+				far,
+			) + ".",
 			)
 		}
 		if rest := len(f.Unclear) - len(shown); rest > 0 {
@@ -63,22 +62,18 @@ func (d Document) secondarySections() []section {
 				count(rest, "further metric", "further metrics"))
 		}
 		if len(f.Refused) > 0 && f.Tested > 0 {
-			s.Notes = append(
-				s.Notes,
-				count(
-					len(f.Refused),
-					"metric was",
-					"metrics were",
-				)+" not tested; the JSON report says why.",
+			s.Notes.say(count(
+				len(f.Refused),
+				"metric was",
+				"metrics were",
+			) + " not tested; the JSON report says why.",
 			)
 		}
 		if !noted {
 			noted = true
-			s.Notes = append(
-				s.Notes,
-				"These say where to look and decide no verdict. A finding is a change beyond the floor (3 %, or 2 ms of an operation and 0.2 ms of a call to a store, whichever is more) at a false discovery rate of "+
-					"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change. "+
-					"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.",
+			s.Notes.say("These say where to look and decide no verdict. A finding is a change beyond the floor (3 %, or 2 ms of an operation and 0.2 ms of a call to a store, whichever is more) at a false discovery rate of " +
+				"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change. " +
+				"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.",
 			)
 		}
 		out = append(out, s)
@@ -146,9 +141,5 @@ func contribution(m verdict.Secondary) string {
 
 // blockNames names blocks: "block 3", "blocks 3 and 5".
 func blockNames(blocks []int) string {
-	names := make([]string, len(blocks))
-	for i, b := range blocks {
-		names[i] = fmt.Sprint(b)
-	}
-	return verb(len(blocks), "block", "blocks") + " " + list(names)
+	return verb(len(blocks), "block", "blocks") + " " + list(textsOf(blocks, strconv.Itoa))
 }

@@ -166,11 +166,7 @@ func (b *builder) usersPerAgent() string {
 
 // sources are the texts of rules.
 func sources(rules []plan.SLO) string {
-	list := make([]string, len(rules))
-	for i, r := range rules {
-		list[i] = r.Source
-	}
-	return strings.Join(list, "; ")
+	return strings.Join(textsOf(rules, func(r plan.SLO) string { return r.Source }), "; ")
 }
 
 // partText names the conditions that may end the measured phase early, and the part of it that
@@ -368,11 +364,7 @@ func Cores(c []int) string {
 	if len(c) == 0 {
 		return "any"
 	}
-	s := make([]string, len(c))
-	for i, n := range c {
-		s[i] = strconv.Itoa(n)
-	}
-	return strings.Join(s, ",")
+	return strings.Join(textsOf(c, strconv.Itoa), ",")
 }
 
 // orderText writes in which order each block ran: "1: base new · 2: new base". The runs of a duet

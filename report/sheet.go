@@ -60,11 +60,7 @@ func FullMarkdown(w io.Writer, d Document) error {
 
 // heading is the title with the arms; text and arm write their markup.
 func (s sheet) heading(text, arm func(string) string) string {
-	labels := make([]string, len(s.arms))
-	for i, a := range s.arms {
-		labels[i] = arm(a)
-	}
-	return strings.TrimSpace(text(s.title) + " " + strings.Join(labels, " vs "))
+	return strings.TrimSpace(text(s.title) + " " + strings.Join(textsOf(s.arms, arm), " vs "))
 }
 
 // writeTop writes the title and the alerts.
@@ -120,13 +116,12 @@ func (f *front) writeMarkdown(b *strings.Builder, full string) {
 		f.writePicture(b)
 	}
 	writeList(b, "**Limited by**", f.limits, false)
-	texts := make([]string, len(f.groups))
-	for i, g := range f.groups {
-		texts[i] = md(g.Text)
+	texts := textsOf(f.groups, func(g WarningGroup) string {
 		if g.Changes {
-			texts[i] = "**Could change a verdict:** " + texts[i]
+			return "**Could change a verdict:** " + md(g.Text)
 		}
-	}
+		return md(g.Text)
+	})
 	title := "**Warnings**"
 	if full != "" && f.warnings > len(texts) {
 		title = fmt.Sprintf("**Warnings (all %d are in %s)**", f.warnings, full)

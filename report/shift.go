@@ -29,7 +29,7 @@ func (d Document) shiftSections() []section {
 		}
 		most := 0.0
 		for _, x := range f.Shifts {
-			s.Items = append(s.Items, x.Sentence+".")
+			s.Items.say(x.Sentence + ".")
 			for _, p := range x.Points {
 				most = max(most, ends(p))
 			}
@@ -48,11 +48,9 @@ func (d Document) shiftSections() []section {
 			}
 		}
 		if len(out) == 0 {
-			s.Notes = append(
-				s.Notes,
-				"Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: "+
-					"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. "+
-					"In the last column │ is no change and ● the shift, between the ends of its band.",
+			s.Notes.say("Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: " +
+				"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. " +
+				"In the last column │ is no change and ● the shift, between the ends of its band.",
 			)
 		}
 		out = append(out, s)

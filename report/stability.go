@@ -225,15 +225,13 @@ func (d Document) stabilitySections() []section {
 		s := section{Level: 3, Title: "Stability of the bounded test" + dashLabel(e.Label)}
 		if len(t.Rows) > 0 {
 			s.Table = t
-			s.Notes = append(
-				s.Notes,
-				"What moved inside the measured phases. A run's signal rises or falls when its trend is significant at 1 %, autocorrelation counted, and its change matters; "+
-					"first and last are medians over the runs of their first and last tenth, the slope is the mean of the runs' with its 95 % interval over them. "+
-					"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.",
+			s.Notes.say("What moved inside the measured phases. A run's signal rises or falls when its trend is significant at 1 %, autocorrelation counted, and its change matters; " +
+				"first and last are medians over the runs of their first and last tenth, the slope is the mean of the runs' with its 95 % interval over them. " +
+				"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.",
 			)
 		}
 		if len(rest) > 0 {
-			s.Notes = append(s.Notes, "No drift that matters in most runs: "+list(rest)+".")
+			s.Notes.say("No drift that matters in most runs: " + list(rest) + ".")
 		}
 		if short > 0 {
 			s.Notes.add("%s in measured phases too short to see a drift: nothing is said about %s.",

@@ -236,10 +236,9 @@ func (s State) after(f NamedVerdict) string {
 
 // objections are the steps that must come before a release whatever the verdicts are.
 func (b *builder) objections() []string {
-	var out []string
-	for _, t := range append(b.losses(), b.spoiled()...) {
-		out = append(out, "Find out why before anything is released: "+t+".")
-	}
+	out := textsOf(append(b.losses(), b.spoiled()...), func(t string) string {
+		return "Find out why before anything is released: " + t + "."
+	})
 	if len(b.canaryWarnings()) > 0 {
 		out = append(out, "Repeat the comparison on a quiet host: the environment moved with an "+
 			"arm, so that neither a difference nor sameness is the build's alone.")

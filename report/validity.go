@@ -108,10 +108,7 @@ func firstRed(r RunRow) string {
 func (d Document) validitySections() []section {
 	t := newTable("Run", ">Block", ">Order", "Test", "Arm", "Part", "!Valid", "Findings")
 	for _, r := range d.Runs {
-		var texts []string
-		for _, f := range r.Finding {
-			texts = append(texts, findingText(f))
-		}
+		texts := textsOf(r.Finding, findingText)
 		if r.Why != "" && !strings.Contains(strings.Join(texts, "; "), strings.TrimSpace(r.Why)) {
 			texts = append(texts, r.Why)
 		}

@@ -93,10 +93,9 @@ func (w *Why) functionTable(arms [2]string) *table {
 	t := newTable("Function", "Remark", ">Base "+u.unit, ">New", ">Change",
 		">"+u.unit+" per operation", ">Q", "Called by", "Full name")
 	for _, f := range w.Findings {
-		var callers []string
-		for _, c := range f.Callers {
-			callers = append(callers, shortFunction(c.Name))
-		}
+		callers := textsOf(f.Callers, func(c attribution.Function) string {
+			return shortFunction(c.Name)
+		})
 		full := f.Function.Name
 		if f.From != nil {
 			full += ", in the base " + f.From.Name

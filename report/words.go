@@ -130,7 +130,18 @@ func aboutTime(d time.Duration) string {
 // prose is sentences.
 type prose []string
 
-func (p *prose) add(format string, a ...any) { *p = append(*p, fmt.Sprintf(format, a...)) }
+func (p *prose) add(format string, a ...any) { p.say(fmt.Sprintf(format, a...)) }
+
+func (p *prose) say(sentences ...string) { *p = append(*p, sentences...) }
+
+// textsOf writes each of a list.
+func textsOf[T any](all []T, text func(T) string) []string {
+	out := make([]string, len(all))
+	for i, x := range all {
+		out[i] = text(x)
+	}
+	return out
+}
 
 // test names a row of an engine; a target whose database is not ours has no name for it.
 func test(label string) string {
@@ -167,9 +178,7 @@ func (b *byReason) add(reason, name string) {
 
 // texts writes names and reason into a format, a text for each reason.
 func (b *byReason) texts(format string) []string {
-	out := make([]string, len(b.reasons))
-	for i, reason := range b.reasons {
-		out[i] = fmt.Sprintf(format, list(b.names[reason]), reason)
-	}
-	return out
+	return textsOf(b.reasons, func(reason string) string {
+		return fmt.Sprintf(format, list(b.names[reason]), reason)
+	})
 }
