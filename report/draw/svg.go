@@ -75,6 +75,13 @@ func (s Element) svg(b *bytes.Buffer) {
 		}
 		class += `"`
 	}
+	put := func(format string, places ...float64) {
+		args := []any{class}
+		for _, v := range places {
+			args = append(args, coord(v))
+		}
+		fmt.Fprintf(b, format, args...)
+	}
 	switch s.Kind {
 	case "open", "close":
 		b.WriteString(s.Text)
@@ -83,16 +90,9 @@ func (s Element) svg(b *bytes.Buffer) {
 			return
 		}
 		if s.Turn != 0 {
-			fmt.Fprintf(
-				b,
-				`<text%s transform="translate(%s %s) rotate(%s)"`,
-				class,
-				coord(s.X),
-				coord(s.Y),
-				coord(s.Turn),
-			)
+			put(`<text%s transform="translate(%s %s) rotate(%s)"`, s.X, s.Y, s.Turn)
 		} else {
-			fmt.Fprintf(b, `<text%s x="%s" y="%s"`, class, coord(s.X), coord(s.Y))
+			put(`<text%s x="%s" y="%s"`, s.X, s.Y)
 		}
 		if s.R > 0 {
 			b.WriteString(` font-size="` + coord(s.R) + `"`)
@@ -106,30 +106,14 @@ func (s Element) svg(b *bytes.Buffer) {
 		}
 		b.WriteString("</text>")
 	case "line":
-		fmt.Fprintf(b, `<line%s x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, coord(s.X), coord(s.Y),
-			coord(s.X2), coord(s.Y2))
+		put(`<line%s x1="%s" y1="%s" x2="%s" y2="%s"/>`, s.X, s.Y, s.X2, s.Y2)
 	case "rect":
-		fmt.Fprintf(
-			b,
-			`<rect%s x="%s" y="%s" width="%s" height="%s"/>`,
-			class,
-			coord(s.X),
-			coord(s.Y),
-			coord(s.X2-s.X),
-			coord(s.Y2-s.Y),
-		)
+		put(`<rect%s x="%s" y="%s" width="%s" height="%s"/>`, s.X, s.Y, s.X2-s.X, s.Y2-s.Y)
 	case "disc":
-		fmt.Fprintf(
-			b,
-			`<circle%s cx="%s" cy="%s" r="%s"/>`,
-			class,
-			coord(s.X),
-			coord(s.Y),
-			coord(s.R),
-		)
+		put(`<circle%s cx="%s" cy="%s" r="%s"/>`, s.X, s.Y, s.R)
 	case "diamond":
-		fmt.Fprintf(b, `<path%s d="M%s %sL%s %sL%s %sL%s %sZ"/>`, class, coord(s.X-s.R), coord(s.Y),
-			coord(s.X), coord(s.Y-s.R), coord(s.X+s.R), coord(s.Y), coord(s.X), coord(s.Y+s.R))
+		put(`<path%s d="M%s %sL%s %sL%s %sL%s %sZ"/>`, s.X-s.R, s.Y, s.X, s.Y-s.R, s.X+s.R, s.Y,
+			s.X, s.Y+s.R)
 	case "curve":
 		b.WriteString("<polyline" + class + ` points="`)
 		writePoints(b, s.Points)
