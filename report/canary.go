@@ -19,14 +19,6 @@ func (b *builder) canaries() {
 	if p == nil {
 		return
 	}
-	find := func(block int, engine, arm string) float64 {
-		for _, r := range b.judged {
-			if c := r.Cell; c.Block == block && c.Engine == engine && c.Arm == arm {
-				return c.Canary
-			}
-		}
-		return 0
-	}
 	var all []float64
 	had := map[int]bool{}
 	for _, r := range b.judged {
@@ -49,9 +41,11 @@ func (b *builder) canaries() {
 	for _, e := range b.c.Engines {
 		for _, a := range b.c.Arms[min(1, len(b.c.Arms)):] {
 			var before, after []float64
-			for block := 1; block <= b.c.Blocks; block++ {
-				if x, y := find(block, e, b.c.Arms[0]), find(block, e, a); x > 0 && y > 0 {
-					before, after = append(before, x), append(after, y)
+			for _, x := range b.of(e, b.c.Arms[0]) {
+				for _, y := range b.of(e, a) {
+					if x.Cell.Block == y.Cell.Block && x.Cell.Canary > 0 && y.Cell.Canary > 0 {
+						before, after = append(before, x.Cell.Canary), append(after, y.Cell.Canary)
+					}
 				}
 			}
 			s, err := stats.LogRatios(before, after)

@@ -207,16 +207,10 @@ func (d Document) blockRow(block int, name string, cells []RunCell) []string {
 
 // users writes supported users with their interval: "1204 [1180, 1230]".
 func (c ArmCell) users() string {
-	switch {
-	case !c.Users.Known():
-		return dash
-	case c.AtLeast:
-		return ">= " + fixed(c.Users, 0)
-	case !c.Lo.Known() || !c.Hi.Known():
-		return fixed(c.Users, 0)
-	default:
-		return fmt.Sprintf("%.0f [%.0f, %.0f]", c.Users, c.Lo, c.Hi)
+	if c.AtLeast || !c.Users.Known() || !c.Lo.Known() || !c.Hi.Known() {
+		return RunCell{Users: c.Users, AtLeast: c.AtLeast}.users()
 	}
+	return fmt.Sprintf("%.0f [%.0f, %.0f]", c.Users, c.Lo, c.Hi)
 }
 
 func (c RunCell) users() string {

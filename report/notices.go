@@ -85,31 +85,30 @@ type notice struct {
 // the order of the causes.
 func groups(notices []notice) []WarningGroup {
 	var out []WarningGroup
-	about := map[string][]string{}
-	key := func(n notice) string { return fmt.Sprint(n.cause, n.changes) }
+	var about [][]string // as out
 	for _, n := range notices {
 		i := slices.IndexFunc(out,
 			func(g WarningGroup) bool { return g.Cause == n.cause && g.Changes == n.changes })
 		if i < 0 {
 			i = len(out)
 			out = append(out, WarningGroup{Cause: n.cause, Changes: n.changes})
+			about = append(about, nil)
 		}
 		out[i].Warnings = append(out[i].Warnings, n.text)
 		for _, a := range n.about {
-			if !slices.Contains(about[key(n)], a) {
-				about[key(n)] = append(about[key(n)], a)
+			if !slices.Contains(about[i], a) {
+				about[i] = append(about[i], a)
 			}
 		}
 	}
 	for i := range out {
 		g := &out[i]
-		names := about[key(notice{cause: g.Cause, changes: g.Changes})]
 		_, c := g.of()
 		switch {
 		case len(g.Warnings) == 1:
 			g.Text = g.Warnings[0]
-		case c.text != "" && len(names) > 0:
-			g.Text = fmt.Sprintf(c.text, strings.Join(names, "; "))
+		case c.text != "" && len(about[i]) > 0:
+			g.Text = fmt.Sprintf(c.text, strings.Join(about[i], "; "))
 		default:
 			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0],
 				count(len(g.Warnings)-1, "more warning", "more warnings"))

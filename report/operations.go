@@ -35,10 +35,7 @@ func (b *builder) operations() {
 						w.Count() == 0 && w.Response.Count() == 0 {
 						continue
 					}
-					if merged[i][name] == nil {
-						merged[i][name] = measure.NewWindow(name)
-					}
-					merged[i][name].Merge(w)
+					merge(merged[i], map[string]*measure.Window{name: w})
 					if !workload.OfAnswers(name) && !workload.OfChecks(name) && !slices.Contains(names, name) {
 						names = append(names, name)
 					}

@@ -25,7 +25,7 @@ const sideTolerance = 0.01
 func (b *builder) sides() {
 	for _, e := range b.Engines {
 		t := SideTable{Engine: e.Key}
-		type pair struct{ client, server *measure.Histogram }
+		type pair struct{ client, server measure.Histogram }
 		merged := map[[2]string]*pair{}
 		var names []string
 		for _, a := range b.Arms {
@@ -37,7 +37,7 @@ func (b *builder) sides() {
 					}
 					p := merged[[2]string{name, a.Name}]
 					if p == nil {
-						p = &pair{new(measure.Histogram), new(measure.Histogram)}
+						p = new(pair)
 						merged[[2]string{name, a.Name}] = p
 					}
 					p.client.Merge(client.Response)
@@ -58,8 +58,8 @@ func (b *builder) sides() {
 				row := SideRow{
 					Name:    name,
 					Arm:     a.Name,
-					Client:  sideCell(p.client),
-					Server:  sideCell(p.server),
+					Client:  sideCell(&p.client),
+					Server:  sideCell(&p.server),
 					Between: unknown,
 				}
 				x, y := float64(row.Client.Count), float64(row.Server.Count)

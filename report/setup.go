@@ -200,8 +200,9 @@ func (b *builder) armRows() []record.Row {
 			}
 		}
 		add("version", b.version(arm))
+		var a plan.Arm
 		if b.in.Plan.Compare != nil {
-			a, _ := b.in.Plan.Compare.Arm(arm)
+			a, _ = b.in.Plan.Compare.Arm(arm)
 			a.Name = arm
 			add("binary", a.Binary)
 			add("arguments", strings.Join(a.Args, " "))
@@ -224,10 +225,8 @@ func (b *builder) armRows() []record.Row {
 			if d.Driver == plan.External && d.Version != b.version(arm) {
 				add("reports", d.Version)
 			}
-			if c := b.in.Plan.Compare; c != nil {
-				if a, ok := c.Arm(arm); ok && len(a.URL) > 0 {
-					add("at", b.addressesOf(e[0], arm))
-				}
+			if len(a.URL) > 0 {
+				add("at", b.addressesOf(e[0], arm))
 			}
 			for _, key := range slices.Sorted(maps.Keys(d.Deployment)) {
 				add(key, d.Deployment[key])
