@@ -42,13 +42,7 @@ func used(rule string, value, limit float64) (share float64, ok bool) {
 func standings(r RunData, test string) []standing {
 	var out []standing
 	of := func(rule string) *standing {
-		for i := range out {
-			if out[i].rule == rule {
-				return &out[i]
-			}
-		}
-		out = append(out, standing{rule: rule})
-		return &out[len(out)-1]
+		return oneOf(&out, func(s standing) bool { return s.rule == rule }, standing{rule: rule})
 	}
 	for _, ev := range r.Events {
 		if ev.Kind != "slo" {

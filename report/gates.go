@@ -37,20 +37,15 @@ func (b *builder) gates() {
 }
 
 func (b *builder) gate(g record.GateOutcome) {
-	i := slices.IndexFunc(b.Gates, func(x GateReading) bool { return x.Name == g.Name })
-	if i < 0 {
-		i = len(b.Gates)
-		b.Gates = append(b.Gates, GateReading{
-			Name:  g.Name,
-			What:  g.What,
-			Unit:  g.Unit,
-			Amber: g.Amber,
-			Red:   g.Red,
-			Level: g.Level,
-			Worst: unknown,
-		})
-	}
-	x := &b.Gates[i]
+	x := oneOf(&b.Gates, func(x GateReading) bool { return x.Name == g.Name }, GateReading{
+		Name:  g.Name,
+		What:  g.What,
+		Unit:  g.Unit,
+		Amber: g.Amber,
+		Red:   g.Red,
+		Level: g.Level,
+		Worst: unknown,
+	})
 	x.Runs++
 	if slices.Index(levels, g.Level) > slices.Index(levels, x.Level) {
 		x.Level = g.Level

@@ -115,12 +115,9 @@ func FromRows(in JudgeInput) Document {
 // groupByMetric groups rows by their metric, and lists their databases.
 func (g *Given) groupByMetric(rows []imported.PairRow) {
 	for _, r := range rows {
-		i := slices.IndexFunc(g.metrics, func(m givenMetric) bool { return m.name == r.Metric })
-		if i < 0 {
-			i = len(g.metrics)
-			g.metrics = append(g.metrics, givenMetric{name: r.Metric, unit: r.Unit})
-		}
-		g.metrics[i].rows = append(g.metrics[i].rows, r)
+		m := oneOf(&g.metrics, func(m givenMetric) bool { return m.name == r.Metric },
+			givenMetric{name: r.Metric, unit: r.Unit})
+		m.rows = append(m.rows, r)
 		if !slices.Contains(g.databases, r.Database) {
 			g.databases = append(g.databases, r.Database)
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"plimsoll/stats"
 )
@@ -86,6 +87,20 @@ func overlay(lines []Line, step float64) ArmLine {
 				}
 			}
 			out.Each = append(out.Each, l)
+		}
+	}
+	return out
+}
+
+// onGrid puts the lines of each arm on one grid; arms without any are left out.
+func onGrid(arms []ArmLine, lines [][]Line) []ArmLine {
+	out := []ArmLine{}
+	step := gridStep(slices.Concat(lines...))
+	for i, a := range arms {
+		if len(lines[i]) > 0 && step > 0 {
+			l := overlay(lines[i], step)
+			l.Arm, l.Index, l.Of = a.Arm, a.Index, a.Of
+			out = append(out, l)
 		}
 	}
 	return out

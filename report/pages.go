@@ -102,23 +102,14 @@ func (p Panel) graph(measuredFrom float64) Graph {
 		lines = lines[:draw.Arms]
 		g.Note = fmt.Sprintf("%s with lower peaks left out", count(rest, "line", "lines"))
 	}
-	usable := make([]Line, len(lines))
-	for i := range lines {
-		usable[i] = lines[i].usable()
-		lines[i].Line = usable[i]
-	}
-	step := gridStep(usable)
+	arms, usable := make([]ArmLine, len(lines)), make([][]Line, len(lines))
 	for i, l := range lines {
-		if len(l.T) == 0 || step <= 0 {
-			continue
+		arms[i] = ArmLine{Arm: l.Name, Index: i, Of: 1}
+		if line := l.usable(); len(line.T) > 0 {
+			usable[i] = []Line{line}
 		}
-		a := overlay([]Line{l.Line}, step)
-		a.Arm = l.Name
-		a.Index = i
-		a.Of = 1
-		g.Arms = append(g.Arms, a)
 	}
-	if len(g.Arms) == 0 && g.NoData == "" {
+	if g.Arms = onGrid(arms, usable); len(g.Arms) == 0 && g.NoData == "" {
 		g.NoData = "it has no values in this test"
 	}
 	return Graph{data: g, panel: true}

@@ -366,13 +366,8 @@ func (p usersPart) messageSection() []section {
 			}
 			notes = append(notes, "Reading back failed: "+e+".")
 		}
-		fates := []string{
-			strconv.FormatInt(m.Expected(), 10),
-			faultText(m.Late, m),
-			faultText(m.Lost, m),
-			faultText(m.Duplicated, m),
-			faultText(m.Misordered, m),
-		}
+		fates := cells(m.Expected(), faultText(m.Late, m), faultText(m.Lost, m),
+			faultText(m.Duplicated, m), faultText(m.Misordered, m))
 		if u.Undelivered != "" {
 			fates = slices.Repeat([]string{dash}, len(fates))
 			notes = append(notes, "Deliveries are not judged: "+u.Undelivered+".")
@@ -403,7 +398,7 @@ func (p usersPart) loginSection() []section {
 	t := p.head("Operation", ">Count", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
 	for _, u := range p.us {
 		for _, l := range u.Login {
-			t.add(p.row(l.Name, u, l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
+			t.add(p.row(l.Name, u, l.cells()))
 		}
 	}
 	title, note := "Login and sign-up", ""
@@ -416,6 +411,9 @@ func (p usersPart) loginSection() []section {
 	return t.section(title,
 		note+"Over the whole runs; none of it is in the operations of the steady state.")
 }
+
+// cells are the operations and their latencies, and at last the errors.
+func (c OpCell) cells() []string { return cells(c.Count, c.P50, c.P95, c.P99, errorText(c)) }
 
 func (p usersPart) stormSection() []section {
 	t := p.head(
@@ -449,11 +447,7 @@ func (p usersPart) stormSection() []section {
 				s.Affected,
 				s.Missed,
 				back,
-				s.All.Count,
-				s.All.P50,
-				s.All.P95,
-				s.All.P99,
-				errorText(s.All),
+				s.All.cells(),
 			))
 			if len(s.Ops) == 1 {
 				continue
@@ -466,11 +460,7 @@ func (p usersPart) stormSection() []section {
 					"",
 					"",
 					"",
-					l.Count,
-					l.P50,
-					l.P95,
-					l.P99,
-					errorText(l.OpCell),
+					l.cells(),
 				))
 			}
 		}

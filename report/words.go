@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +134,16 @@ type prose []string
 func (p *prose) add(format string, a ...any) { p.say(fmt.Sprintf(format, a...)) }
 
 func (p *prose) say(sentences ...string) { *p = append(*p, sentences...) }
+
+// oneOf returns the element of a list that fits, or a new one at its end.
+func oneOf[T any](all *[]T, fits func(T) bool, fresh T) *T {
+	i := slices.IndexFunc(*all, fits)
+	if i < 0 {
+		i = len(*all)
+		*all = append(*all, fresh)
+	}
+	return &(*all)[i]
+}
 
 // textsOf writes each of a list.
 func textsOf[T any](all []T, text func(T) string) []string {
