@@ -74,17 +74,14 @@ func (b *builder) companionsText() string {
 // replicasText names the copies of an arm's database on an engine that ran, or with an empty arm
 // the first run's; empty without any.
 func (b *builder) replicasText(engine, arm string) string {
-	n, what := 0, map[string]bool{}
 	d := b.described(engine, arm)
-	for _, name := range d.Replicas() {
-		n++
-		what[d.Companions[name].Full()] = true
-	}
-	if n == 0 {
+	what := textsOf(d.Replicas(), func(name string) string { return d.Companions[name].Full() })
+	if len(what) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" with %s (%s)", count(n, "replica", "replicas"),
-		strings.Join(slices.Sorted(maps.Keys(what)), ", "))
+	slices.Sort(what)
+	return fmt.Sprintf(" with %s (%s)", count(len(what), "replica", "replicas"),
+		strings.Join(slices.Compact(what), ", "))
 }
 
 // durability lists the settings that decide the cost of a commit.
