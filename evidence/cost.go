@@ -140,29 +140,26 @@ func (x phaseReader) counted(
 	at time.Time,
 ) (map[string]count, error) {
 	out := map[string]count{}
-	values, err := x.db.Query(ctx, counter, at)
-	if err != nil {
-		return nil, fmt.Errorf("cost: %w", err)
-	}
-	times, err := x.db.Query(ctx, "timestamp("+counter+")", at)
-	if err != nil {
-		return nil, fmt.Errorf("cost: %w", err)
-	}
-	for _, v := range values {
-		c := out[v.Labels["role"]]
-		c.cpu += v.Value
-		c.series++
-		out[v.Labels["role"]] = c
-	}
-	for _, v := range times {
-		c, t := out[v.Labels["role"]], time.UnixMilli(int64(v.Value*1000+0.5))
-		if c.oldest.IsZero() || t.Before(c.oldest) {
-			c.oldest = t
+	for _, query := range []string{counter, "timestamp(" + counter + ")"} {
+		values, err := x.db.Query(ctx, query, at)
+		if err != nil {
+			return nil, fmt.Errorf("cost: %w", err)
 		}
-		if t.After(c.newest) {
-			c.newest = t
+		for _, v := range values {
+			c, t := out[v.Labels["role"]], time.UnixMilli(int64(v.Value*1000+0.5))
+			if query == counter {
+				c.cpu += v.Value
+				c.series++
+			} else {
+				if c.oldest.IsZero() || t.Before(c.oldest) {
+					c.oldest = t
+				}
+				if t.After(c.newest) {
+					c.newest = t
+				}
+			}
+			out[v.Labels["role"]] = c
 		}
-		out[v.Labels["role"]] = c
 	}
 	return out, nil
 }

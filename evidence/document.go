@@ -131,7 +131,7 @@ func judgedOf(j comparison.Judgement) report.Judged {
 // Data reads the run, a cell of a comparison, for the report. pace is the pace of the comparison's
 // plan.
 func (r *Run) Data(ctx context.Context, cell record.ComparisonRun,
-	pace float64) (report.RunData, error) {
+	pace float64) (d report.RunData, err error) {
 	d, storms, err := r.usersAndStorms()
 	d.Cell, d.Validity = cell, r.Validity
 	if err != nil {
@@ -167,18 +167,16 @@ func (r *Run) Data(ctx context.Context, cell record.ComparisonRun,
 	if err != nil {
 		return d, err
 	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	if course != nil {
 		if d.Drift, err = r.drift(ctx, db, course); err != nil {
-			return d, errors.Join(fmt.Errorf("run %s: stability: %w", cell.Run, err), db.Close())
+			return d, fmt.Errorf("run %s: stability: %w", cell.Run, err)
 		}
 	}
 	if d.Waits, err = r.hostWaits(ctx, db); err != nil {
-		return d, errors.Join(
-			fmt.Errorf("run %s: waits of the host: %w", cell.Run, err),
-			db.Close(),
-		)
+		return d, fmt.Errorf("run %s: waits of the host: %w", cell.Run, err)
 	}
 	drawn, err := r.Drawing(ctx, db, pace)
 	d.Series, d.NoData, d.Pages = drawn.Lines, drawn.Why, pageRefs(d)
-	return d, errors.Join(err, db.Close())
+	return d, err
 }

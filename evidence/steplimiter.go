@@ -94,11 +94,10 @@ func appendObserved(all *limiter.Observed, o limiter.Observed) {
 			all.Traces[i].Dose = padded(all.Traces[i].Dose, before+n)
 		}
 	}
-	roles := map[string]bool{}
-	for _, role := range slices.Concat(all.Roles, o.Roles, slices.Collect(maps.Keys(all.CPU))) {
-		roles[role] = true // seen, or looked for in vain
-	}
-	all.Roles = slices.Sorted(maps.Keys(roles))
+	// seen, or looked for in vain
+	all.Roles = slices.Concat(all.Roles, o.Roles, slices.Collect(maps.Keys(all.CPU)))
+	slices.Sort(all.Roles)
+	all.Roles = slices.Compact(all.Roles)
 }
 
 // padded fills v up to n samples with NaN.
