@@ -57,12 +57,10 @@ func FromRows(in JudgeInput) Document {
 		Name:  in.Names[0] + "_" + in.Names[1], State: State{Complete: in.NotComplete == ""},
 		Arms: []ArmLabel{{Name: in.Names[0], Label: in.Names[0], Base: true}}}
 	for _, j := range in.Arms {
-		if !slices.ContainsFunc(d.Engines, func(e Engine) bool { return e.Key == j.Engine }) {
-			d.Engines = append(d.Engines, Engine{Key: j.Engine, Label: j.Engine, Full: j.Engine})
-		}
-		if !slices.ContainsFunc(d.Arms, func(a ArmLabel) bool { return a.Name == j.Arm }) {
-			d.Arms = append(d.Arms, ArmLabel{Name: j.Arm, Label: j.Arm})
-		}
+		oneOf(&d.Engines, func(e Engine) bool { return e.Key == j.Engine },
+			Engine{Key: j.Engine, Label: j.Engine, Full: j.Engine})
+		oneOf(&d.Arms, func(a ArmLabel) bool { return a.Name == j.Arm },
+			ArmLabel{Name: j.Arm, Label: j.Arm})
 		d.Verdicts = append(d.Verdicts,
 			NamedVerdict{Engine: j.Engine, Arm: j.Arm, Name: cmp.Or(j.Verdict.Database, j.Arm),
 				Verdict: j.Verdict})

@@ -146,17 +146,17 @@ func noticesOf(all []NamedVerdict) []notice {
 					index[w.Text] = at
 					out = append(out, notice{cause: causeOf(w), text: w.Text + " ("})
 				}
-				n := &out[at]
+				n, name := &out[at], strings.TrimSpace(j.Name+" "+r.Name)
 				switch {
 				case !seen:
-					n.text += strings.TrimSpace(j.Name + " " + r.Name)
+					n.text += name
 				case of[w.Text] == j.Name:
 					n.text += ", " + r.Name
 				default:
-					n.text += "; " + strings.TrimSpace(j.Name+" "+r.Name)
+					n.text += "; " + name
 				}
 				of[w.Text] = j.Name
-				n.about = append(n.about, strings.TrimSpace(j.Name+" "+r.Name))
+				n.about = append(n.about, name)
 				n.changes = n.changes || changedBy(j.Verdict, i, w)
 			}
 		}

@@ -214,28 +214,16 @@ func (p Page) header(b *bytes.Buffer) {
 
 // pages collects the pages of the judged runs: by engine, test and block, base first.
 func (b *builder) pages() {
-	order := func(arm string) int {
-		return slices.IndexFunc(b.Arms, func(a ArmLabel) bool { return a.Name == arm })
+	for _, r := range b.judged {
+		b.Pages = append(b.Pages, r.Pages...)
 	}
-	for _, e := range b.Engines {
-		for _, test := range []string{Bounded, Unbounded} {
-			var all []PageRef
-			for _, r := range b.judged {
-				for _, p := range r.Pages {
-					if p.Engine == e.Key && p.Test == test {
-						all = append(all, p)
-					}
-				}
-			}
-			slices.SortStableFunc(all, func(x, y PageRef) int {
-				return cmp.Or(
-					cmp.Compare(x.Block, y.Block),
-					cmp.Compare(order(x.Arm), order(y.Arm)),
-				)
-			})
-			b.Pages = append(b.Pages, all...)
-		}
+	by := func(names []string, x, y string) int {
+		return cmp.Compare(slices.Index(names, x), slices.Index(names, y))
 	}
+	slices.SortStableFunc(b.Pages, func(x, y PageRef) int {
+		return cmp.Or(by(b.c.Engines, x.Engine, y.Engine), cmp.Compare(x.Test, y.Test),
+			cmp.Compare(x.Block, y.Block), by(b.c.Arms, x.Arm, y.Arm))
+	})
 }
 
 // pageSections lists the pages: a row for each test and block, a column for each arm.

@@ -41,15 +41,8 @@ func (b *builder) stability() {
 		for _, a := range b.Arms {
 			for _, r := range b.of(e.Key, a.Name) {
 				for _, d := range r.Drift {
-					if !slices.ContainsFunc(rows, func(s Stability) bool {
-						return s.Signal == d.Signal
-					}) {
-						rows = append(rows, Stability{
-							Engine: e.Key,
-							Signal: d.Signal,
-							Unit:   d.Unit,
-						})
-					}
+					oneOf(&rows, func(s Stability) bool { return s.Signal == d.Signal },
+						Stability{Engine: e.Key, Signal: d.Signal, Unit: d.Unit})
 				}
 			}
 		}
