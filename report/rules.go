@@ -40,7 +40,7 @@ func (b *builder) rules() {
 
 func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 	row := RuleRow{Rule: rule, Arm: arm, Unit: ruleOf(rule).Unit}
-	search := RuleSearch{FirstUsers: unknown}
+	var search RuleSearch
 	var first []float64
 	for _, r := range b.of(engine, arm) {
 		seen := false
@@ -83,9 +83,7 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 		}
 	}
 	if search.Evaluations > 0 {
-		if len(first) > 0 {
-			search.FirstUsers = Number(stats.Median(first))
-		}
+		search.FirstUsers = Number(stats.Median(first))
 		row.Search = &search
 	}
 	return row, row.Search != nil || len(row.Measured) > 0

@@ -77,8 +77,7 @@ func driftOf(r RunData, signal string) (drift.Drift, bool) {
 }
 
 func stabilityCell(runs []RunData, signal string) StabilityCell {
-	c := StabilityCell{First: unknown, Last: unknown, Hours: unknown, PerHour: unknown, Lo: unknown,
-		Hi: unknown}
+	var c StabilityCell
 	var first, last, hours, slopes []float64
 	parts := map[string]int{}
 	for _, r := range runs {
@@ -109,12 +108,7 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 			parts[p.Name]++
 		}
 	}
-	if len(parts) > 0 {
-		c.Parts = Counts(parts)
-	}
-	if len(slopes) == 0 {
-		return c
-	}
+	c.Parts = Counts(parts)
 	c.First = Number(stats.Median(first))
 	c.Last = Number(stats.Median(last))
 	c.Hours = Number(stats.Median(hours))

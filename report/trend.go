@@ -117,14 +117,12 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 		samples = append(samples, s)
 		names = inOrder(names, p.Base, p.New)
 	}
-	if len(out.Links) > 1 {
-		var effects []float64
-		for _, l := range out.Links {
-			effects = append(effects, float64(l.Effect.Value))
-		}
-		if s, err := stats.NewSample(effects...); err == nil {
-			out.SD = Number(s.SD())
-		}
+	var effects []float64
+	for _, l := range out.Links {
+		effects = append(effects, float64(l.Effect.Value))
+	}
+	if s, err := stats.NewSample(effects...); err == nil {
+		out.SD = Number(s.SD())
 	}
 	whole := make([]stats.Link, len(samples))
 	for i, l := range out.Links {
