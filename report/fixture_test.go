@@ -412,14 +412,7 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 				Count: 2400,
 				Phase: measuredPhase,
 			},
-			record.Event{
-				At:    18 * time.Second,
-				Kind:  "slo",
-				Rule:  "cpu(app) < 85%",
-				Value: 0.31 * slower * noise(0.03),
-				Limit: 0.85,
-				Phase: measuredPhase,
-			})
+			evaluated(18*time.Second, measuredPhase, "cpu(app) < 85%", 0.31*slower*noise(0.03), 0.85))
 		if s.broken {
 			r.Events[len(r.Events)-1].Violated = true
 		}

@@ -236,12 +236,8 @@ func TestFilesOfRulesDiffer(t *testing.T) {
 	r.Manifest.Phases = []record.Phase{{Name: "search", To: 10 * time.Second}}
 	for _, role := range []string{"app", "proxy"} {
 		rule := "promql: a_metric_with_a_name_that_is_so_long_that_nobody_ever_saw_its_end{role=\"" + role + "\"} < 1"
-		r.Events = append(r.Events, record.Event{
-			Kind:  "slo",
-			Rule:  rule,
-			Phase: "search",
-			Limit: 1,
-		}, record.Event{At: time.Second, Kind: "slo", Rule: rule, Phase: "search", Limit: 1})
+		r.Events = append(r.Events, evaluated(0, "search", rule, 0, 1),
+			evaluated(time.Second, "search", rule, 0, 1))
 	}
 	var files []string
 	for _, g := range From(ofBase(r)).Graphs {

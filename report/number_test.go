@@ -186,14 +186,7 @@ func TestSearchRules(t *testing.T) {
 			From: 0,
 			To:   10 * time.Second,
 		}, {Name: "search", From: 10 * time.Second, To: 20 * time.Second}}
-		r.Events = append(r.Events, record.Event{
-			At:    10 * time.Second,
-			Kind:  "slo",
-			Rule:  rule,
-			Value: 0.5,
-			Limit: 2,
-			Phase: "measured",
-		})
+		r.Events = append(r.Events, evaluated(10*time.Second, "measured", rule, 0.5, 2))
 		for k := range 10 {
 			at := time.Duration(10+k) * time.Second
 			r.Events = append(r.Events, record.Event{At: at, Kind: "users", Users: users + k},

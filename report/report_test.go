@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"plimsoll/judge/limiter"
@@ -158,6 +159,11 @@ func render(t *testing.T, f func(io.Writer) error) []byte {
 func written[D any](t *testing.T, form func(io.Writer, D) error, d D) string {
 	t.Helper()
 	return string(render(t, func(w io.Writer) error { return form(w, d) }))
+}
+
+// evaluated is an evaluation of a rule.
+func evaluated(at time.Duration, phase, rule string, value, limit float64) record.Event {
+	return record.Event{At: at, Kind: "slo", Phase: phase, Rule: rule, Value: value, Limit: limit}
 }
 
 // ofBase is the input of runs of one arm without a database, a block each.
