@@ -166,7 +166,11 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 			s.Events = append(s.Events, e)
 		}
 	}
-	if s.Data, err = r.usersData(); errors.Is(err, record.ErrWindows) {
+	var storms []record.StormOutcome
+	if s.Data, storms, err = r.usersAndStorms(); err == nil {
+		s.Data.Outside, err = r.Outside(storms)
+	}
+	if errors.Is(err, record.ErrWindows) {
 		fail("", err)
 	} else if err != nil {
 		return s, err
@@ -285,15 +289,7 @@ func (o *ShownOp) end(t record.TailOp, w *measure.Window, span time.Duration) {
 	slices.Sort(o.AtLeast)
 }
 
-// usersData reads the record of a run's users.
-func (r *Run) usersData() (report.RunData, error) {
-	d, storms, err := r.usersAndStorms()
-	if err == nil {
-		d.Outside, err = r.Outside(storms)
-	}
-	return d, err
-}
-
+// usersAndStorms reads the record of a run's users.
 func (r *Run) usersAndStorms() (d report.RunData, storms []record.StormOutcome, err error) {
 	d.Manifest = r.Manifest
 	if d.Users, err = r.Users(); d.Users != nil {
