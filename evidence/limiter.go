@@ -209,7 +209,8 @@ func failedIn(
 	), partsOf(all, answers), nil
 }
 
-// stopped returns the point of a run that has ended at which to take evidence, and the instants around it.
+// stopped returns the point of a run that has ended at which to take evidence, and the instants
+// around it.
 func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Duration, ok bool) {
 	m := r.Manifest
 	findings := slices.DeleteFunc(slices.Clone(r.Validity.Findings), func(f record.Finding) bool {

@@ -19,7 +19,8 @@ import (
 var epoch = time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 
 // sampled stores the samples of each of some seconds below the directory of a run.
-func sampled(t *testing.T, dir string, seconds int, of func(second float64) []series.Sample) *series.DB {
+func sampled(t *testing.T, dir string, seconds int,
+	of func(second float64) []series.Sample) *series.DB {
 	t.Helper()
 	db, err := series.Create(filepath.Join(dir, record.SeriesDir))
 	if err != nil {

@@ -39,7 +39,8 @@ func (b *builder) capacities() {
 				break
 			}
 			for _, f := range d.Databases {
-				if r, ok := resultOf(f.Verdict, capacityName); ok && f.Engine == e.Key && f.Arm == a.Name {
+				r, ok := resultOf(f.Verdict, capacityName)
+				if ok && f.Engine == e.Key && f.Arm == a.Name {
 					cell.ByDatabase = deltaOf(r)
 				}
 			}

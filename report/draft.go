@@ -127,18 +127,16 @@ func ofKind(v verdict.Verdict, k verdict.Kind) []verdict.Result {
 // effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %";
 // one without a size has its reason.
 func effects(results []verdict.Result) string {
-	parts := make([]string, len(results))
-	for i, r := range results {
+	return strings.Join(textsOf(results, func(r verdict.Result) string {
 		switch {
 		case known(r.Effect):
-			parts[i] = r.Text() + " " + effect(r) + inParens(r.InsideMargin())
+			return r.Text() + " " + effect(r) + inParens(r.InsideMargin())
 		case r.Indicative:
-			parts[i] = r.Name + " of unknown size"
+			return r.Name + " of unknown size"
 		default:
-			parts[i] = r.Name + " (" + r.Reason + ")"
+			return r.Name + " (" + r.Reason + ")"
 		}
-	}
-	return strings.Join(parts, ", ")
+	}), ", ")
 }
 
 // reasons lists endpoints with why they are of their kind; those with the same reason share it.

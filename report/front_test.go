@@ -62,10 +62,14 @@ func TestWhatCouldChangeAVerdict(t *testing.T) {
 		verdict verdict.Verdict
 		changes bool
 	}{
-		{"worse without it", of(verdict.Same, result("a", verdict.Same, far("worse")), result("b", verdict.Same)), true},
-		{"the same without it", of(verdict.Same, result("a", verdict.Same, far("same")), result("b", verdict.Same)), false},
-		{"another is worse anyway", of(verdict.Worse, result("a", verdict.Same, far("inconclusive")), result("b", verdict.Worse)), false},
-		{"the only open one would be decided", of(verdict.Inconclusive, result("a", verdict.Inconclusive, far("same")), result("b", verdict.Same)), true},
+		{"worse without it", of(verdict.Same,
+			result("a", verdict.Same, far("worse")), result("b", verdict.Same)), true},
+		{"the same without it", of(verdict.Same,
+			result("a", verdict.Same, far("same")), result("b", verdict.Same)), false},
+		{"another is worse anyway", of(verdict.Worse,
+			result("a", verdict.Same, far("inconclusive")), result("b", verdict.Worse)), false},
+		{"the only open one would be decided", of(verdict.Inconclusive,
+			result("a", verdict.Inconclusive, far("same")), result("b", verdict.Same)), true},
 		{"an order that is allowed for", of(verdict.Same, result("a", verdict.Same,
 			verdict.Warning{
 				Code: verdict.RunOrder,

@@ -131,7 +131,8 @@ func opCell(w *measure.Window, seconds float64, end record.TailOp,
 func (d Document) opSections() []section {
 	var out []section
 	for _, o := range d.Ops {
-		t := newTable("Operation", "Arm", ">Count", ">per s", ">Errors", ">p50 ms", ">p95 ms", ">p99 ms")
+		t := newTable("Operation", "Arm", ">Count", ">per s", ">Errors", ">p50 ms", ">p95 ms",
+			">p99 ms")
 		for _, row := range o.Rows {
 			for i, c := range row.Arms {
 				name := row.Name

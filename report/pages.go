@@ -22,7 +22,13 @@ const (
 
 // NewPageRef names a page: <run>_<test>_<kind>.html.
 func NewPageRef(r RunData, test, kind string) PageRef {
-	id := cmp.Or(r.Cell.Run, r.Manifest.ID)
+	cell, m := r.Cell, r.Manifest
+	if cell.Run == "" { // a run by itself
+		cell.Run = m.ID
+		cell.Block = m.Block
+		cell.Arm = m.Arm
+		cell.Engine = m.Engine
+	}
 	// A run's id is the name of a directory, whole: cutting it could make two alike.
 	file := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' ||
@@ -30,15 +36,9 @@ func NewPageRef(r RunData, test, kind string) PageRef {
 			return c
 		}
 		return '-'
-	}, id)
-	p := PageRef{Kind: kind, Test: test, Run: id, Block: r.Cell.Block, Arm: r.Cell.Arm,
-		Engine: r.Cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
-	if r.Cell.Run == "" { // a run by itself
-		p.Block = r.Manifest.Block
-		p.Arm = r.Manifest.Arm
-		p.Engine = r.Manifest.Engine
-	}
-	return p
+	}, cell.Run)
+	return PageRef{Kind: kind, Test: test, Run: cell.Run, Block: cell.Block, Arm: cell.Arm,
+		Engine: cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
 }
 
 // A Page is a frozen view of one run in one of its tests: its hosts, processes and databases, or

@@ -148,8 +148,8 @@ func (d Document) ruleSections() []section {
 				first = fmt.Sprintf("%.0f users (%s)", r.Search.FirstUsers,
 					count(r.Search.FirstRuns, "run", "runs"))
 			}
-			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r.Unit, r.Limit), r.Search.Evaluations, r.Search.Violated,
-				r.Search.NoData, r.Search.TooFew, first)
+			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r.Unit, r.Limit), r.Search.Evaluations,
+				r.Search.Violated, r.Search.NoData, r.Search.TooFew, first)
 		}
 		if len(t.Rows) > 0 {
 			s := section{Level: 3, Title: "Rules in the unbounded test" + label, Table: t,

@@ -52,10 +52,8 @@ func (d Document) secondarySections() []section {
 			}
 		}
 		if len(far) > 0 {
-			s.Notes.say("Far from the other blocks (3.5 robust standard deviations), named and not left out: " + list(
-				far,
-			) + ".",
-			)
+			s.Notes.say("Far from the other blocks (3.5 robust standard deviations), " +
+				"named and not left out: " + list(far) + ".")
 		}
 		if rest := len(f.Unclear) - len(shown); rest > 0 {
 			s.Notes.add("%s without a finding are left out here; the JSON report has them.",

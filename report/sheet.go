@@ -240,7 +240,8 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 		b.WriteString("</ul>")
 		if len(warnings) > 0 {
 			head := count(len(warnings), "warning in full", "warnings in full")
-			writeItems(b, "<details><summary>"+head+"</summary><ul>", warnings, "</ul></details></section>")
+			writeItems(b, "<details><summary>"+head+"</summary><ul>", warnings,
+				"</ul></details></section>")
 		} else {
 			b.WriteString("</section>\n")
 		}

@@ -46,7 +46,8 @@ func (d Document) costSections(w *Why) []section {
 	if f := d.flame(w); f != nil {
 		lead.Drawing = f
 	}
-	return append([]section{lead}, w.functionTable([2]string{d.baseLabel(), d.armLabel(w.Arm)}).section(
+	functions := w.functionTable([2]string{d.baseLabel(), d.armLabel(w.Arm)})
+	return append([]section{lead}, functions.section(
 		d.whyTitle("Functions that changed "+w.Endpoint, w.Engine, w.Arm),
 		"With what they call outside the program itself. Q: the share of false "+
 			"findings among those that are as certain as this one or more.")...)
