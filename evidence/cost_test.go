@@ -33,7 +33,6 @@ func costRunAt(
 	drained ...uint64,
 ) *record.Run {
 	t.Helper()
-	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")
 	var tail *record.Tail
 	for _, n := range drained {
@@ -71,18 +70,15 @@ func costRunAt(
 		at := time.Duration(s)*time.Second + after
 		samples := []series.Sample{{
 			Name:   "plimsoll_process_cpu_seconds_total",
-			Labels: []series.Label{{Name: "role", Value: "generator"}},
+			Labels: labels("role", "generator"),
 			Value:  float64(s),
 		}}
 		if used != nil {
 			for mode, share := range map[string]float64{"user": 0.75, "system": 0.25} {
 				samples = append(samples, series.Sample{
-					Name:  "plimsoll_process_cpu_seconds_total",
-					Value: share * used(at),
-					Labels: []series.Label{{
-						Name:  "role",
-						Value: "app",
-					}, {Name: "mode", Value: mode}},
+					Name:   "plimsoll_process_cpu_seconds_total",
+					Value:  share * used(at),
+					Labels: labels("role", "app", "mode", mode),
 				})
 			}
 		}
@@ -123,18 +119,43 @@ func costs(t *testing.T, r *record.Run) map[string]float64 {
 	return out
 }
 
-// TestCostCountsTheMeasuredPhaseAlone puts work of the target that belongs to no operation before
-// and after the measured phase: a ramp that costs ten times as much, and an audit that does.
-// Neither is in the cost.
-func TestCostCountsTheMeasuredPhaseAlone(t *testing.T) {
-	// 2 ms for each of 100 operations a second, in the phase
-	used := func(at time.Duration) float64 {
-		s := at.Seconds()
-		return 2*min(s, 3) + 0.2*(min(max(s, 3), 11)-3) + 2*max(s-11, 0)
+// TestCost counts CPU time and operations of the same stretch, the measured phase, and of it the
+// operations that succeeded.
+func TestCost(t *testing.T) {
+	sum := func(at time.Duration) (n float64) { // operations until then: 100, 110, ... a second
+		for s := range 15 {
+			n += float64(100+10*s) * min(max(at.Seconds()-float64(s), 0), 1)
+		}
+		return n
 	}
-	got := costs(t, costRun(t, used, func(int) (int, int) { return 100, 0 }))
-	if v, ok := got["cost(app)"]; !ok || math.Abs(v-2) > 0.001 || len(got) != 1 {
-		t.Errorf("costs %v, want cost(app) of 2 ms alone", got)
+	steady := func(at time.Duration) float64 { return 0.2 * at.Seconds() }
+	for _, tt := range []struct {
+		name    string
+		used    func(at time.Duration) float64
+		ops     func(second int) (ok, failed int)
+		drained []uint64
+		want    float64
+	}{
+		{"a ramp and an audit that cost ten times as much", func(at time.Duration) float64 {
+			s := at.Seconds()
+			return 2*min(s, 3) + 0.2*(min(max(s, 3), 11)-3) + 2*max(s-11, 0)
+		}, func(int) (int, int) { return 100, 0 }, nil, 2},
+		{"half of the operations fail at no cost", steady,
+			func(int) (int, int) { return 100, 100 }, nil, 2},
+		{"a load that rises", func(at time.Duration) float64 { return 0.003 * sum(at) },
+			func(s int) (int, int) { return 100 + 10*s, 0 }, nil, 3},
+		// They are counted in its last second.
+		{"40 operations under way at the end of the phase", steady, func(s int) (int, int) {
+			if s == 10 {
+				return 140, 0
+			}
+			return 100, 0
+		}, []uint64{40}, 2},
+	} {
+		got := costs(t, costRun(t, tt.used, tt.ops, tt.drained...))
+		if v := got["cost(app)"]; math.Abs(v-tt.want) > 0.0001 || len(got) != 1 {
+			t.Errorf("%s: costs %v, want cost(app) of %v ms alone", tt.name, got, tt.want)
+		}
 	}
 }
 
@@ -177,35 +198,6 @@ func TestCostIsWithoutTheEndOfTheUsers(t *testing.T) {
 	}
 }
 
-// TestCostIsOfOperationsThatSucceed lets half of the operations fail at no cost: that makes none of
-// the others cheaper.
-func TestCostIsOfOperationsThatSucceed(t *testing.T) {
-	used := func(at time.Duration) float64 { return 0.1 * at.Seconds() }
-	got := costs(t, costRun(t, used, func(int) (int, int) { return 50, 50 }))
-	if v := got["cost(app)"]; math.Abs(v-2) > 0.001 {
-		t.Errorf("costs %v, want 2 ms: 50 of 100 operations a second succeed", got)
-	}
-}
-
-// TestCostCountsBothBetweenTheSameInstants lets the load rise within the phase: CPU time and
-// operations are of the same stretch, so their ratio stays.
-func TestCostCountsBothBetweenTheSameInstants(t *testing.T) {
-	sum := func(at time.Duration) (n float64) { // operations until then: 100, 110, ... a second
-		for s := range 15 {
-			n += float64(100+10*s) * min(max(at.Seconds()-float64(s), 0), 1)
-		}
-		return n
-	}
-	got := costs(t, costRun(t, func(at time.Duration) float64 {
-		return 0.003 * sum(at)
-	}, func(s int) (int, int) {
-		return 100 + 10*s, 0
-	}))
-	if v := got["cost(app)"]; math.Abs(v-3) > 0.0001 {
-		t.Errorf("costs %v, want 3 ms", got)
-	}
-}
-
 // TestCostIsLeftOutWhereItIsNotKnown takes a target that is not visible, one whose counter falls
 // (it was started again), and one without an operation that succeeds.
 func TestCostIsLeftOutWhereItIsNotKnown(t *testing.T) {
@@ -224,21 +216,5 @@ func TestCostIsLeftOutWhereItIsNotKnown(t *testing.T) {
 		if got := costs(t, r); len(got) != 0 {
 			t.Errorf("%s: costs %v, want none", name, got)
 		}
-	}
-}
-
-// TestCostLeavesOutWhatEndedAfterThePhase has 40 operations under way at its end, which are counted
-// in its last second: neither their work nor they belong to the stretch that the cost is of.
-func TestCostLeavesOutWhatEndedAfterThePhase(t *testing.T) {
-	// 2 ms for each of 100 operations a second
-	used := func(at time.Duration) float64 { return 0.2 * at.Seconds() }
-	got := costs(t, costRun(t, used, func(second int) (int, int) {
-		if second == 10 {
-			return 140, 0
-		}
-		return 100, 0
-	}, 40))
-	if v := got["cost(app)"]; math.Abs(v-2) > 0.0001 {
-		t.Errorf("costs %v, want 2 ms", got)
 	}
 }

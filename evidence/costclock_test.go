@@ -16,7 +16,6 @@ import (
 // each second with a turn, and used 20 ms in each second of both: of 0.28 s in a second of the run
 // the pauses used 0.06 s. The database, of which no backlog is known, keeps its cost.
 func TestCostIsOfContinuousTime(t *testing.T) {
-	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := record.Create(dir, record.Manifest{
 		ID:     "r",
@@ -31,7 +30,7 @@ func TestCostIsOfContinuousTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := []series.Label{{Name: "role", Value: "app"}}
+	app := labels("role", "app")
 	for s := range 15 {
 		post := measure.NewWindow("post")
 		for range 100 {
@@ -43,7 +42,7 @@ func TestCostIsOfContinuousTime(t *testing.T) {
 			{Name: "plimsoll_process_cpu_seconds_total", Labels: app, Value: 0.28 * at},
 			{
 				Name:   "plimsoll_process_cpu_seconds_total",
-				Labels: []series.Label{{Name: "role", Value: "db"}},
+				Labels: labels("role", "db"),
 				Value:  0.3 * at,
 			},
 			{Name: "plimsoll_idle_cpu_ratio", Labels: app, Value: 0.02},

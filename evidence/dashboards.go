@@ -110,9 +110,6 @@ func (x *stretch) draw(ctx context.Context, f framed) (report.Panel, error) {
 	unit, scale := unitOf(f.unit, peak)
 	p.Unit = unit
 	for _, l := range p.Lines {
-		if scale == 1 {
-			break
-		}
 		for i := range l.V {
 			l.V[i] *= scale
 		}
@@ -142,19 +139,15 @@ func tellApart(lines []report.PanelLine, labels []map[string]string) {
 			continue
 		}
 		var differ []string
-		values := map[string]map[string]bool{}
+		names := map[string]bool{}
 		for _, i := range same {
 			for name := range labels[i] {
-				if values[name] == nil {
-					values[name] = map[string]bool{}
-				}
+				names[name] = true
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			for _, i := range same {
-				values[name][labels[i][name]] = true
-			}
-			if len(values[name]) > 1 && name != "__name__" {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			unlike := func(i int) bool { return labels[i][name] != labels[same[0]][name] }
+			if name != "__name__" && slices.ContainsFunc(same, unlike) {
 				differ = append(differ, name)
 			}
 		}

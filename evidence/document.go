@@ -71,14 +71,12 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	for _, j := range databases {
 		in.Databases = append(in.Databases, judgedOf(j))
 	}
-	for i, r := range runs {
-		if d, ok := TargetOf(r.Manifest); ok && d.Database != nil && stored.Runs[i].Engine != "" {
-			in.EngineNames[stored.Runs[i].Engine] = ServerOf(d)
-		}
-	}
 	manifests := make([]record.Manifest, len(runs))
 	for i, r := range runs {
 		manifests[i] = r.Manifest
+		if d, ok := TargetOf(r.Manifest); ok && d.Database != nil && stored.Runs[i].Engine != "" {
+			in.EngineNames[stored.Runs[i].Engine] = ServerOf(d)
+		}
 	}
 	in.Setup = Setup(manifests...)
 	if in.Chapters, err = c.chapters(ctx, stored, p, load); err != nil {
@@ -133,7 +131,7 @@ func judgedOf(j comparison.Judgement) report.Judged {
 // Data reads the run, a cell of a comparison, for the report. pace is the pace of the comparison's
 // plan.
 func (r *Run) Data(ctx context.Context, cell record.ComparisonRun,
-	pace float64) (report.RunData, error) {
+	pace float64) (d report.RunData, err error) {
 	d, storms, err := r.usersAndStorms()
 	d.Cell, d.Validity = cell, r.Validity
 	if err != nil {
@@ -169,18 +167,16 @@ func (r *Run) Data(ctx context.Context, cell record.ComparisonRun,
 	if err != nil {
 		return d, err
 	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	if course != nil {
 		if d.Drift, err = r.drift(ctx, db, course); err != nil {
-			return d, errors.Join(fmt.Errorf("run %s: stability: %w", cell.Run, err), db.Close())
+			return d, fmt.Errorf("run %s: stability: %w", cell.Run, err)
 		}
 	}
 	if d.Waits, err = r.hostWaits(ctx, db); err != nil {
-		return d, errors.Join(
-			fmt.Errorf("run %s: waits of the host: %w", cell.Run, err),
-			db.Close(),
-		)
+		return d, fmt.Errorf("run %s: waits of the host: %w", cell.Run, err)
 	}
 	drawn, err := r.Drawing(ctx, db, pace)
 	d.Series, d.NoData, d.Pages = drawn.Lines, drawn.Why, pageRefs(d)
-	return d, errors.Join(err, db.Close())
+	return d, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/record"
+	"plimsoll/report"
 	"plimsoll/watch/series"
 )
 
@@ -76,7 +76,7 @@ func (r *Run) Course() (*record.Course, error) {
 // drift returns the drift of the signals in a course of the measured phase.
 func (r *Run) drift(ctx context.Context, db *series.DB, c *record.Course) ([]drift.Drift, error) {
 	ph, _ := r.Manifest.Phase("measure")
-	more, err := r.seriesSignals(ctx, db, ph, int(c.Step/time.Second), c.N)
+	more, err := r.seriesSignals(ctx, db, ph, c)
 	if err != nil {
 		return nil, err
 	}
@@ -213,12 +213,12 @@ func (r *Run) seriesSignals(
 	ctx context.Context,
 	db *series.DB,
 	ph record.Phase,
-	bin, n int,
+	c *record.Course,
 ) ([]drift.Signal, error) {
-	if n < 2 {
+	if c.N < 2 {
 		return nil, nil
 	}
-	step := time.Duration(bin) * time.Second
+	step := c.Step
 	from, to := r.Manifest.Epoch.Add(ph.From+step), r.Manifest.Epoch.Add(ph.To)
 	var out []drift.Signal
 	for _, d := range r.catalog.drifting() {
@@ -241,11 +241,11 @@ func (r *Run) seriesSignals(
 				Floor:    d.floor,
 			}
 			for _, v := range l.V {
-				if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				if report.Number(v).Known() {
 					s.Values = append(s.Values, v)
 				}
 			}
-			if len(s.Values)*10 >= n*9 { // with holes, neighbors would not be at equal distances
+			if len(s.Values)*10 >= c.N*9 { // with holes, neighbors would not be at equal distances
 				out = append(out, s)
 			}
 		}

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -93,19 +92,12 @@ func TestOutageIsSeenInTheCourse(t *testing.T) {
 
 // Stores behind the service run on the target's cores and in its memory too.
 func TestLoadCountsEveryRoleOfTheTarget(t *testing.T) {
-	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for s := range 61 {
-		var batch []series.Sample
+	db := sampled(t, t.TempDir(), 61, func(s float64) (batch []series.Sample) {
 		for _, role := range []string{"app", "db", "wide", "generator"} {
 			batch = append(batch, series.Sample{
 				Name:   "plimsoll_process_cpu_seconds_total",
 				Labels: labels("role", role),
-				Value:  0.5 * float64(s),
+				Value:  0.5 * s,
 			},
 				series.Sample{
 					Name:   "plimsoll_process_resident_memory_bytes",
@@ -113,10 +105,8 @@ func TestLoadCountsEveryRoleOfTheTarget(t *testing.T) {
 					Value:  1 << 30,
 				})
 		}
-		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), batch); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return batch
+	})
 	x := phaseReader{
 		db:    db,
 		run:   new(Catalog).Of(&record.Run{Manifest: record.Manifest{Epoch: epoch}}),

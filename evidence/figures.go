@@ -71,6 +71,17 @@ func (r *Run) Figures(ctx context.Context) (record.Imported, error) {
 	return g, g.Check()
 }
 
+// loadOf is the load of a plan without addresses and places, which differ between servers, and
+// without accounts.
+func loadOf(p *plan.Plan) plan.Workload {
+	w := p.Workload
+	w.Params = nil
+	w.UsersFile = ""
+	w.UsersDigest = ""
+	w.Script = ""
+	return w
+}
+
 // asked identifies the task of a run's plan: the rules that decide a search, and a short digest of
 // the users' settings and of the content of their file of accounts. Runs with different ones are
 // not comparable. It is empty for a plan that this version cannot read.
@@ -79,11 +90,7 @@ func (r *Run) asked() string {
 	if err != nil {
 		return ""
 	}
-	w := p.Workload
-	w.Params = nil
-	w.UsersFile = ""
-	w.UsersDigest = ""
-	w.Script = "" // addresses and places differ between servers
+	w := loadOf(p)
 	if r.Manifest.Accounts != nil {
 		w.UsersFile = r.Manifest.Accounts.Digest
 	}

@@ -214,12 +214,7 @@ func lineOf(a, b *plan.Plan) (x, y string, differ bool) {
 // taskOf is the part of a plan that has to be alike in both arms: the load, without addresses and
 // accounts, and the tests.
 func taskOf(p *plan.Plan) *plan.Plan {
-	w := p.Workload
-	w.Params = nil
-	w.UsersFile = ""
-	w.UsersDigest = ""
-	w.Script = ""
-	return &plan.Plan{Workload: w, Bounded: p.Bounded, Unbounded: p.Unbounded}
+	return &plan.Plan{Workload: loadOf(p), Bounded: p.Bounded, Unbounded: p.Unbounded}
 }
 
 // restOf is the parts of a plan in which arms should be alike: all but the target, the texts and

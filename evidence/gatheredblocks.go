@@ -132,15 +132,12 @@ func gatheredID(runs []record.ComparisonRun) string {
 // startsOf returns the users with which the searches on engines begin; the start that a pilot found
 // is not in the runs.
 func startsOf(p *plan.Plan, engines []string) map[string]int {
-	var out map[string]int
+	if p.Unbounded == nil {
+		return nil
+	}
+	out := map[string]int{}
 	for _, e := range engines {
-		if p.Unbounded == nil {
-			break
-		}
 		if n, ok := p.Unbounded.StartFor(e); ok {
-			if out == nil {
-				out = map[string]int{}
-			}
 			out[e] = n
 		}
 	}

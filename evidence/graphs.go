@@ -3,7 +3,6 @@ package evidence
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -110,19 +109,22 @@ func newStretch(
 	window time.Duration,
 ) *stretch {
 	length := span[1] - span[0]
-	step := func(points time.Duration) time.Duration {
-		return max(((length / points) + time.Second - 1).Truncate(time.Second), time.Second)
-	}
 	x := &stretch{
 		db:     db,
 		from:   epoch.Add(span[0]),
 		to:     epoch.Add(span[1]),
-		coarse: step(report.GridPoints),
-		fine:   step(series.MaxPoints / 2),
+		coarse: stepOf(length, report.GridPoints),
+		fine:   stepOf(length, series.MaxPoints/2),
 	}
 	window = min(window, max(length/4, leastRateWindow))
 	x.window = max(window, x.coarse).Truncate(time.Second)
 	return x
+}
+
+// stepOf is the shortest step, in whole seconds, with which a length has no more than this many
+// points.
+func stepOf(length, points time.Duration) time.Duration {
+	return max((length/points + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
 // lines evaluates a query at every step; of a gauge at every second, as long as that are not too
@@ -194,7 +196,7 @@ func (x *stretch) whyNot(ctx context.Context, g dialect.GraphQuery) (string, err
 func (x *stretch) line(l series.RangeSeries, scale float64) report.Line {
 	out := report.Line{T: make([]float64, 0, len(l.T)), V: make([]float64, 0, len(l.T))}
 	for i, t := range l.T {
-		if v := l.V[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if v := l.V[i]; report.Number(v).Known() {
 			out.T = append(out.T, t.Sub(x.from).Seconds())
 			out.V = append(out.V, v*scale)
 		}

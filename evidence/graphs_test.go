@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,16 +12,9 @@ import (
 
 // The graphs that are read without the engine show the results of their queries.
 func TestHistogramsAreTheirQueries(t *testing.T) {
-	epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
-	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for second := range 90 {
-		var batch []series.Sample
+	db := sampled(t, t.TempDir(), 90, func(second float64) (batch []series.Sample) {
 		for i, handler := range []string{"a", "b", "c"} {
-			n := float64((i + 1) * second * (10 + second/20))
+			n := float64(i+1) * second * (10 + math.Floor(second/20))
 			batch = append(batch, series.Sample{
 				Name:   "serve_seconds_count",
 				Labels: labels("handler", handler),
@@ -31,7 +23,7 @@ func TestHistogramsAreTheirQueries(t *testing.T) {
 				series.Sample{
 					Name:   "serve_seconds_sum",
 					Labels: labels("handler", handler),
-					Value:  0.02 * n * (1 + float64(second)/100),
+					Value:  0.02 * n * (1 + second/100),
 				})
 			for le, share := range map[string]float64{
 				"0.005": 0.3,
@@ -49,10 +41,8 @@ func TestHistogramsAreTheirQueries(t *testing.T) {
 				})
 			}
 		}
-		if err := db.Append(epoch.Add(time.Duration(second)*time.Second), batch); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return batch
+	})
 	n := 0
 	for _, span := range [][2]time.Duration{{0, 60 * time.Second}, {60 * time.Second, 89 * time.Second}} {
 		x := newStretch(db, epoch, span, 10*time.Second)

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"math"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,23 +13,14 @@ import (
 // TestHostWaits reads the waits of a target on its own cores and host, and none for tests that did
 // not run.
 func TestHostWaits(t *testing.T) {
-	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for s := range 73 {
-		err := db.Append(epoch.Add(time.Duration(s)*time.Second), []series.Sample{
+	db := sampled(t, t.TempDir(), 73, func(s float64) []series.Sample {
+		return []series.Sample{
 			{Name: "plimsoll_cpu_steal_ratio", Labels: labels("role", "generator"), Value: 0.4},
 			{Name: "plimsoll_cpu_steal_ratio", Labels: labels("role", "host"), Value: 0.21},
 			{Name: "plimsoll_cpu_steal_ratio", Labels: labels("role", "target"), Value: 0.02},
-			{Name: "node_pressure_io_stalled_seconds_total", Value: 0.1 * float64(s)},
-		})
-		if err != nil {
-			t.Fatal(err)
+			{Name: "node_pressure_io_stalled_seconds_total", Value: 0.1 * s},
 		}
-	}
+	})
 	r := asked(&record.Run{Manifest: record.Manifest{
 		Epoch: epoch,
 		Phases: []record.Phase{{

@@ -20,6 +20,11 @@ type Drawing struct {
 	Why   map[string]map[string]string
 }
 
+// begin makes room for the graphs of a test.
+func (d Drawing) begin(test string) {
+	d.Lines[test], d.Why[test] = map[string]report.Line{}, map[string]string{}
+}
+
 // Drawing returns the graphs of the run: the graphs that were kept when it was sealed
 // ([Catalog.KeepGraphs]), or else new ones drawn from its series.
 func (r *Run) Drawing(ctx context.Context, db *series.DB, pace float64) (Drawing, error) {
@@ -32,7 +37,7 @@ func (r *Run) Drawing(ctx context.Context, db *series.DB, pace float64) (Drawing
 	}
 	out := Drawing{map[string]map[string]report.Line{}, map[string]map[string]string{}}
 	for test, graphs := range kept.Tests {
-		out.Lines[test], out.Why[test] = map[string]report.Line{}, map[string]string{}
+		out.begin(test)
 		for name, l := range graphs {
 			if l.Why != "" {
 				out.Why[test][name] = l.Why
@@ -101,7 +106,7 @@ func (c *Catalog) Definition(m record.Manifest, pace float64) string {
 		graphs = append(graphs, x)
 	}
 	h.Write(fmt.Appendf(nil, "%d %+v", graphsCode, graphs))
-	for _, test := range []string{report.Bounded, report.Unbounded} {
+	for _, test := range tests {
 		if span, ok := testSpans(m)[test]; ok {
 			x := newStretch(nil, time.Time{}, span, graphWindow(pace))
 			h.Write(fmt.Appendf(nil, " %s %v %v %v %v", test, span, x.coarse, x.fine, x.window))
@@ -140,7 +145,7 @@ func (c *Catalog) Draw(
 ) (Drawing, error) {
 	out := Drawing{map[string]map[string]report.Line{}, map[string]map[string]string{}}
 	for test, span := range testSpans(m) {
-		out.Lines[test], out.Why[test] = map[string]report.Line{}, map[string]string{}
+		out.begin(test)
 		x := newStretch(db, m.Epoch, span, graphWindow(pace))
 		for _, g := range c.graphsOf(m) {
 			line, ok, err := x.graph(ctx, g)

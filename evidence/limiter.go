@@ -18,10 +18,10 @@ import (
 // Limiter names the resource that stopped the run, from its series and its events; nil for one that
 // is under way or carried no test.
 func (r *Run) Limiter(ctx context.Context, events []record.Event) (*limiter.Limiter, error) {
-	o, span, ok := stopped(r, events)
 	if r.Manifest.State == record.Running || r.Manifest.State == record.Interrupted {
 		return nil, nil
 	}
+	o, span, ok := stopped(r, events)
 	if err := r.allFailed(events, &o); err != nil {
 		return nil, err
 	}
@@ -91,12 +91,11 @@ func (r *Run) LimiterSoFar(ctx context.Context, events []record.Event) (*limiter
 		return nil, err
 	}
 	if o.AllFailed == "" && !o.Reached && len(red) > 0 && len(o.Generator) == 0 {
-		l := limiter.Limiter{
+		return &limiter.Limiter{
 			Name:     limiter.LimitUnknown,
 			Kind:     limiter.LimitUnknown,
 			Sentence: "UNKNOWN: every rule holds at present, and yet: " + strings.Join(red, "; ") + ".",
-		}
-		return &l, nil
+		}, nil
 	}
 	o.Why = "every rule holds at present"
 	return r.diagnose(ctx, p, [2]time.Duration{0, last}, o)
@@ -210,7 +209,8 @@ func failedIn(
 	), partsOf(all, answers), nil
 }
 
-// stopped returns the point of a run at which to take evidence, and the instants around it.
+// stopped returns the point of a run that has ended at which to take evidence, and the instants
+// around it.
 func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Duration, ok bool) {
 	m := r.Manifest
 	findings := slices.DeleteFunc(slices.Clone(r.Validity.Findings), func(f record.Finding) bool {
@@ -223,8 +223,6 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 	search, isSearch := m.Phase("search")
 	void := voidBy(r)
 	switch c := m.Capacity; {
-	case m.State == record.Running || m.State == record.Interrupted:
-		return o, span, false
 	case isSearch && c != nil:
 		span = [2]time.Duration{search.From, search.To}
 		o.Rule, o.Capacity = c.Rule, c.Users

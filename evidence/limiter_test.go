@@ -15,22 +15,31 @@ import (
 	"plimsoll/watch/series"
 )
 
-// tracesOf stores the values of sample for each of 60 seconds, and reads it as a run's.
-func tracesOf(t *testing.T, sample func(second float64) []series.Sample) *traces {
+// epoch is when the runs of tests begin.
+var epoch = time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
+
+// sampled stores the samples of each of some seconds below the directory of a run.
+func sampled(t *testing.T, dir string, seconds int,
+	of func(second float64) []series.Sample) *series.DB {
 	t.Helper()
-	epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
-	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
+	db, err := series.Create(filepath.Join(dir, record.SeriesDir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	for s := range 60 {
-		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), sample(float64(s))); err != nil {
+	for s := range seconds {
+		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), of(float64(s))); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return db
+}
+
+// tracesOf stores the values of sample for each of 60 seconds, and reads it as a run's.
+func tracesOf(t *testing.T, sample func(second float64) []series.Sample) *traces {
+	t.Helper()
 	return &traces{
-		db:     db,
+		db:     sampled(t, t.TempDir(), 60, sample),
 		from:   epoch.Add(10 * time.Second),
 		to:     epoch.Add(59 * time.Second),
 		step:   time.Second,
@@ -268,19 +277,15 @@ func TestCoresThatOthersUsed(t *testing.T) {
 				SharedHost: tt.shared,
 				Generator:  []int{1},
 				TargetCPUs: tt.placed,
-				Epoch:      time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC),
+				Epoch:      epoch,
 				Phases:     []record.Phase{{Name: "measure", To: time.Minute, Users: 10}},
 			},
 		}
-		db, err := series.Create(filepath.Join(dir, record.SeriesDir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for s := range 60 {
+		db := sampled(t, dir, 60, func(s float64) []series.Sample {
 			out := []series.Sample{{
 				Name:   "plimsoll_process_cpu_seconds_total",
 				Labels: labels("mode", "user", "role", "app"),
-				Value:  1.5 * float64(s),
+				Value:  1.5 * s,
 			}}
 			for name, cores := range tt.neighbors {
 				out = append(out, series.Sample{
@@ -289,10 +294,8 @@ func TestCoresThatOthersUsed(t *testing.T) {
 					Value:  cores,
 				})
 			}
-			if err := db.Append(r.Manifest.Epoch.Add(time.Duration(s)*time.Second), out); err != nil {
-				t.Fatal(err)
-			}
-		}
+			return out
+		})
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}

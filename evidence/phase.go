@@ -3,10 +3,10 @@ package evidence
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"plimsoll/record"
+	"plimsoll/report"
 	"plimsoll/watch/series"
 )
 
@@ -45,7 +45,7 @@ func (x phaseReader) ask(
 		for i, l := range by {
 			names[i] = r.Labels[l]
 		}
-		if !math.IsNaN(r.Value) && !math.IsInf(r.Value, 0) {
+		if report.Number(r.Value).Known() {
 			out[strings.Join(names, ".")] = r.Value
 		}
 	}

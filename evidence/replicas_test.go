@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +22,7 @@ func replicated(engine string, companions ...string) record.Manifest {
 	return record.Manifest{
 		Target: json.RawMessage(d + "}}"),
 		Engine: engine,
-		Epoch:  time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC),
+		Epoch:  epoch,
 		Phases: []record.Phase{{Name: "measure", From: 2 * time.Second, To: 20 * time.Second}},
 	}
 }
@@ -33,31 +32,17 @@ func replicated(engine string, companions ...string) record.Manifest {
 // series have lags.
 func TestGraphsOfReplicas(t *testing.T) {
 	m := replicated(plan.PostgreSQL, "replica-1", "replica-0")
-	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for second := range 20 {
+	db := sampled(t, t.TempDir(), 20, func(second float64) []series.Sample {
 		lag := 0.0
 		if second >= 8 && second < 13 { // stopped for 5 s
-			lag = float64(second - 7)
+			lag = second - 7
 		}
-		if err := db.Append(m.Epoch.Add(time.Duration(second)*time.Second), []series.Sample{
-			{
-				Name:   lagMetric,
-				Labels: labels("role", "replica", "instance", "replica-0"),
-				Value:  lag,
-			},
-			{
-				Name:   "plimsoll_replication_lag_bytes",
-				Labels: labels("role", "replica", "instance", "replica-0"),
-				Value:  lag * (1 << 20),
-			},
-		}); err != nil {
-			t.Fatal(err)
+		of := labels("role", "replica", "instance", "replica-0")
+		return []series.Sample{
+			{Name: lagMetric, Labels: of, Value: lag},
+			{Name: "plimsoll_replication_lag_bytes", Labels: of, Value: lag * (1 << 20)},
 		}
-	}
+	})
 	c := &Catalog{}
 	got, err := c.Draw(t.Context(), db, m, 1)
 	if err != nil {

@@ -11,36 +11,30 @@ import (
 	"plimsoll/report"
 )
 
-// line is the operation as the tables of reports show it.
-func (o ShownOp) line() report.RunOp {
-	out := report.RunOp{Mean: report.Number(o.Mean), Max: report.Number(o.Max),
-		OpLine: report.OpLine{Name: o.Name, OpCell: report.OpCell{
-			Count:    o.Count,
-			Failed:   o.Errors,
-			Rate:     report.Number(o.Rate),
-			P50:      report.Number(o.P50),
-			P95:      report.Number(o.P95),
-			P99:      report.Number(o.P99),
-			Classes:  report.Counts(o.Class),
-			Statuses: report.Counts(o.Status),
-			Expected: o.Expected,
-			Drained:  o.Drained,
-			Open:     o.Open,
-			AtLeast:  o.AtLeast,
-		}}}
-	if i := o.Interval; i != nil && i.P95 != nil {
-		out.Within = fmt.Sprintf("%.2f to %.2f", i.P95[0], i.P95[1])
-	}
-	return out
-}
-
 // lines are the operations as the tables of reports show them.
 func (s *Shown) lines() []report.RunOp {
-	out := make([]report.RunOp, len(s.Ops))
+	all := make([]report.RunOp, len(s.Ops))
 	for i, o := range s.Ops {
-		out[i] = o.line()
+		all[i] = report.RunOp{Mean: report.Number(o.Mean), Max: report.Number(o.Max),
+			OpLine: report.OpLine{Name: o.Name, OpCell: report.OpCell{
+				Count:    o.Count,
+				Failed:   o.Errors,
+				Rate:     report.Number(o.Rate),
+				P50:      report.Number(o.P50),
+				P95:      report.Number(o.P95),
+				P99:      report.Number(o.P99),
+				Classes:  report.Counts(o.Class),
+				Statuses: report.Counts(o.Status),
+				Expected: o.Expected,
+				Drained:  o.Drained,
+				Open:     o.Open,
+				AtLeast:  o.AtLeast,
+			}}}
+		if x := o.Interval; x != nil && x.P95 != nil {
+			all[i].Within = fmt.Sprintf("%.2f to %.2f", x.P95[0], x.P95[1])
+		}
 	}
-	return out
+	return all
 }
 
 // foundText states the result of a search and its end.

@@ -52,9 +52,7 @@ func Setup(runs ...record.Manifest) []record.Row {
 			row("App instances", "%s", text)
 		}
 		if d.Driver == plan.External {
-			for _, r := range commandRows(d) {
-				row(r.Name, "%s", r.Value)
-			}
+			rows = append(rows, commandRows(d)...)
 		}
 	}
 	agents := "1 (this process"
@@ -107,6 +105,11 @@ func divisionText(m record.Manifest, runs []record.Manifest) string {
 // the checks after them.
 func commandRows(d target.Description) []record.Row {
 	var rows []record.Row
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, record.Row{Name: name, Value: value})
+		}
+	}
 	reset := "none: the target is not ours"
 	if by := d.Settings["reset"]; by != "" && by != "none" {
 		reset = "before every run by the plan's command " + by
@@ -118,20 +121,13 @@ func commandRows(d target.Description) []record.Row {
 		}
 	}
 	if by := d.Settings["install"]; by != "" {
-		rows = append(rows,
-			record.Row{Name: "Installation of an arm",
-				Value: "when its turn comes and another one is there, by the plan's command " + by})
+		add("Installation of an arm",
+			"when its turn comes and another one is there, by the plan's command "+by)
 	}
-	rows = append(rows, record.Row{Name: "Reset between runs", Value: reset})
-	if users := d.Settings["provisioned users"]; users != "" {
-		rows = append(rows, record.Row{Name: "Provisioned users", Value: users})
-	}
-	if seen := d.Settings["seen"]; seen != "" {
-		rows = append(rows, record.Row{Name: "Seen by probes", Value: seen})
-	}
-	if here := d.Settings["processes here"]; here != "" {
-		rows = append(rows, record.Row{Name: "Processes on this host", Value: here})
-	}
+	add("Reset between runs", reset)
+	add("Provisioned users", d.Settings["provisioned users"])
+	add("Seen by probes", d.Settings["seen"])
+	add("Processes on this host", d.Settings["processes here"])
 	return rows
 }
 

@@ -166,7 +166,11 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 			s.Events = append(s.Events, e)
 		}
 	}
-	if s.Data, err = r.usersData(); errors.Is(err, record.ErrWindows) {
+	var storms []record.StormOutcome
+	if s.Data, storms, err = r.usersAndStorms(); err == nil {
+		s.Data.Outside, err = r.Outside(storms)
+	}
+	if errors.Is(err, record.ErrWindows) {
 		fail("", err)
 	} else if err != nil {
 		return s, err
@@ -191,8 +195,11 @@ func (s *Shown) inside(ctx context.Context, r *Run) error {
 		return err
 	}
 	s.Intervals, s.Silent = c.N, Silent(c)
-	if err := addIntervals(s.Ops, c, r.Manifest.Seed); err != nil {
-		return err
+	for i := range s.Ops {
+		o := &s.Ops[i]
+		if o.Interval, err = IntervalsOf(c, o.Name, r.Manifest.Seed); err != nil {
+			return err
+		}
 	}
 	s.Drift, err = r.DriftIn(ctx, c)
 	return err
@@ -211,8 +218,8 @@ func opsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 			continue
 		}
 		row := rowOf(w, span)
-		row.Status = workload.AnswersOf(merged, func(op string) bool { return op == name })
-		row.Expected = workload.ExpectedOf(merged, func(op string) bool { return op == name })
+		is := func(op string) bool { return op == name }
+		row.Status, row.Expected = workload.AnswersOf(merged, is), workload.ExpectedOf(merged, is)
 		rows = append(rows, row)
 	}
 	if all := workload.Together(allOps, merged,
@@ -282,26 +289,7 @@ func (o *ShownOp) end(t record.TailOp, w *measure.Window, span time.Duration) {
 	slices.Sort(o.AtLeast)
 }
 
-// addIntervals gives every operation of the measured phase its intervals.
-func addIntervals(rows []ShownOp, c *record.Course, seed uint64) error {
-	for i := range rows {
-		var err error
-		if rows[i].Interval, err = IntervalsOf(c, rows[i].Name, seed); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// usersData reads the record of a run's users.
-func (r *Run) usersData() (report.RunData, error) {
-	d, storms, err := r.usersAndStorms()
-	if err == nil {
-		d.Outside, err = r.Outside(storms)
-	}
-	return d, err
-}
-
+// usersAndStorms reads the record of a run's users.
 func (r *Run) usersAndStorms() (d report.RunData, storms []record.StormOutcome, err error) {
 	d.Manifest = r.Manifest
 	if d.Users, err = r.Users(); d.Users != nil {

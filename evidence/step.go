@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"plimsoll/judge/sizing"
 	"plimsoll/load/workload"
@@ -37,14 +36,9 @@ func (r *Run) Step(ctx context.Context, users int) (sizing.Step, error) {
 		return s, err
 	}
 	all := workload.Together(allOps, merged, workload.Steady)
-	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
-	h := all.Response
-	s.Count = all.Count()
-	s.P50 = ms(h.Quantile(.5))
-	s.P95 = ms(h.Quantile(.95))
-	s.P99 = ms(h.Quantile(.99))
-	s.Max = ms(h.Max())
-
+	p := percentilesOf(all.Response)
+	s.P50, s.P95, s.P99 = p.P50, p.P95, p.P99
+	s.Count, s.Max = all.Count(), p.Max
 	// operations that ended after the phase do not count as its throughput
 	if span := ph.To - ph.From; span > 0 {
 		drained := min(ph.Tail.Of(workload.Steady).Drained, s.Count)

@@ -65,11 +65,13 @@ func tight(s sizing.Step) bool { return s.Grade != "" && !s.Grade.AtLeast(sizing
 func appendObserved(all *limiter.Observed, o limiter.Observed) {
 	before, n := len(all.Users), len(o.Users)
 	all.Users = append(all.Users, o.Users...)
-	for role, v := range o.CPU {
-		all.CPU[role] = append(padded(all.CPU[role], before), v...)
-	}
-	for role, v := range o.Busy {
-		all.Busy[role] = append(padded(all.Busy[role], before), v...)
+	for _, x := range [][2]map[string][]float64{{all.CPU, o.CPU}, {all.Busy, o.Busy}} {
+		for role, v := range x[1] {
+			x[0][role] = append(padded(x[0][role], before), v...)
+		}
+		for role, v := range x[0] {
+			x[0][role] = padded(v, before+n)
+		}
 	}
 	all.Shared = o.Shared
 	for _, t := range o.Traces {
@@ -86,23 +88,16 @@ func appendObserved(all *limiter.Observed, o limiter.Observed) {
 			have.Dose = append(padded(have.Dose, before), t.Dose...)
 		}
 	}
-	for role := range all.CPU {
-		all.CPU[role] = padded(all.CPU[role], before+n)
-	}
-	for role := range all.Busy {
-		all.Busy[role] = padded(all.Busy[role], before+n)
-	}
 	for i := range all.Traces {
 		all.Traces[i].Values = padded(all.Traces[i].Values, before+n)
 		if all.Traces[i].Dose != nil {
 			all.Traces[i].Dose = padded(all.Traces[i].Dose, before+n)
 		}
 	}
-	roles := map[string]bool{}
-	for _, role := range slices.Concat(all.Roles, o.Roles, slices.Collect(maps.Keys(all.CPU))) {
-		roles[role] = true // seen, or looked for in vain
-	}
-	all.Roles = slices.Sorted(maps.Keys(roles))
+	// seen, or looked for in vain
+	all.Roles = slices.Concat(all.Roles, o.Roles, slices.Collect(maps.Keys(all.CPU)))
+	slices.Sort(all.Roles)
+	all.Roles = slices.Compact(all.Roles)
 }
 
 // padded fills v up to n samples with NaN.

@@ -27,11 +27,8 @@ type traces struct {
 }
 
 func newTraces(db *series.DB, r *Run, p *plan.Plan, span [2]time.Duration) *traces {
-	x := &traces{db: db, to: r.Manifest.Epoch.Add(span[1]), step: time.Second}
-	x.step = max(
-		time.Second,
-		((span[1]-span[0])/mostLimiterPoints + time.Second - 1).Truncate(time.Second),
-	)
+	x := &traces{db: db, to: r.Manifest.Epoch.Add(span[1]),
+		step: stepOf(span[1]-span[0], mostLimiterPoints)}
 	x.window = rateWindow(p)
 	// The first users come at once, and the queues that they leave are empty after a window at the
 	// latest.

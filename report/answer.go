@@ -53,11 +53,7 @@ func (a Answer) Empty() bool { return len(a.panels) == 0 }
 
 // texts describe the picture in sentences, one for each panel, with or without the single blocks.
 func (a Answer) texts(blocks bool) []string {
-	var out []string
-	for _, p := range a.panels {
-		out = append(out, p.text(blocks))
-	}
-	return out
+	return textsOf(a.panels, func(p answerPanel) string { return p.text(blocks) })
 }
 
 func (p answerPanel) text(blocks bool) string {

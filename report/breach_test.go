@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"plimsoll/record"
 )
 
 // A broken expression is named with the replica that broke it, its value, its limit and when: in
@@ -22,14 +20,7 @@ func TestABreachSaysWhoAndWhen(t *testing.T) {
 	in := s.input()
 	for i := range in.Runs {
 		r := &in.Runs[i]
-		ev := record.Event{
-			At:    18 * time.Second,
-			Kind:  "slo",
-			Rule:  rule,
-			Value: 0.1,
-			Limit: 2,
-			Phase: measuredPhase,
-		}
+		ev := evaluated(18*time.Second, measuredPhase, rule, 0.1, 2)
 		if r.Cell.Arm == "new" && r.Cell.Block == 2 && r.Cell.Engine == "postgresql" {
 			ev.Value = 5.41
 			ev.Violated = true

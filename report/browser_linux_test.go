@@ -29,7 +29,7 @@ var (
 // pageOf is the page of a report.
 func pageOf(t *testing.T, r Document) []byte {
 	t.Helper()
-	return []byte(reported(t, HTML, r))
+	return []byte(written(t, HTML, r))
 }
 
 // pages are all kinds of pages that this package writes.
@@ -149,7 +149,7 @@ func seesWhatIsWrong(t *testing.T, c *browser.Browser) {
 		t.Error("pale text on white was not seen")
 	}
 	// The page's policy: a script that got into it does not run, and its requests are not sent.
-	page := reported(t, HTML, judgedDocument())
+	page := written(t, HTML, judgedDocument())
 	from, address = c.Open(
 		[]byte(
 			strings.Replace(

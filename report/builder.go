@@ -25,14 +25,12 @@ func (b *builder) has(test string) bool {
 
 // described returns the target's description from a judged run on an engine, or else from any run.
 func (b *builder) described(engine, arm string) target.Description {
-	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
-		for _, r := range runs {
-			var d target.Description
-			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) &&
-				len(r.Manifest.Target) > 0 &&
-				json.Unmarshal(r.Manifest.Target, &d) == nil {
-				return d
-			}
+	for _, r := range slices.Concat(b.judged, b.in.Runs) {
+		var d target.Description
+		if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) &&
+			len(r.Manifest.Target) > 0 &&
+			json.Unmarshal(r.Manifest.Target, &d) == nil {
+			return d
 		}
 	}
 	return target.Description{}
@@ -78,11 +76,9 @@ func (b *builder) of(engine, arm string) []RunData {
 
 // first returns the manifest of the first judged run, or else of any run.
 func (b *builder) first() (record.Manifest, bool) {
-	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
-		for _, r := range runs {
-			if r.Manifest.ID != "" {
-				return r.Manifest, true
-			}
+	for _, r := range slices.Concat(b.judged, b.in.Runs) {
+		if r.Manifest.ID != "" {
+			return r.Manifest, true
 		}
 	}
 	return record.Manifest{}, false

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,14 +18,6 @@ func (b *builder) canaries() {
 	p := b.Protocol
 	if p == nil {
 		return
-	}
-	find := func(block int, engine, arm string) float64 {
-		for _, r := range b.judged {
-			if c := r.Cell; c.Block == block && c.Engine == engine && c.Arm == arm {
-				return c.Canary
-			}
-		}
-		return 0
 	}
 	var all []float64
 	had := map[int]bool{}
@@ -50,9 +41,11 @@ func (b *builder) canaries() {
 	for _, e := range b.c.Engines {
 		for _, a := range b.c.Arms[min(1, len(b.c.Arms)):] {
 			var before, after []float64
-			for block := 1; block <= b.c.Blocks; block++ {
-				if x, y := find(block, e, b.c.Arms[0]), find(block, e, a); x > 0 && y > 0 {
-					before, after = append(before, x), append(after, y)
+			for _, x := range b.of(e, b.c.Arms[0]) {
+				for _, y := range b.of(e, a) {
+					if x.Cell.Block == y.Cell.Block && x.Cell.Canary > 0 && y.Cell.Canary > 0 {
+						before, after = append(before, x.Cell.Canary), append(after, y.Cell.Canary)
+					}
 				}
 			}
 			s, err := stats.LogRatios(before, after)
@@ -69,7 +62,7 @@ func (b *builder) canaries() {
 }
 
 // canaryEnds returns the means of the canary over the first and the last of the blocks that have
-// one; one run has one at least.
+// one, of runs by block; one run has one at least.
 func canaryEnds(runs []RunData) (first, last Number) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r RunData) bool {
 		return !(r.Cell.Canary > 0)
@@ -83,8 +76,7 @@ func canaryEnds(runs []RunData) (first, last Number) {
 		}
 		return Number(sum / float64(n))
 	}
-	at := func(a, b RunData) int { return cmp.Compare(a.Cell.Block, b.Cell.Block) }
-	return mean(slices.MinFunc(runs, at).Cell.Block), mean(slices.MaxFunc(runs, at).Cell.Block)
+	return mean(runs[0].Cell.Block), mean(runs[len(runs)-1].Cell.Block)
 }
 
 // canaryTexts describe the readings of the canary.

@@ -10,16 +10,6 @@ import (
 	"plimsoll/stats"
 )
 
-// capacity returns the result of the unbounded test.
-func (f NamedVerdict) capacity() (verdict.Result, bool) {
-	for _, r := range f.Verdict.Results {
-		if r.Name == capacityName {
-			return r, true
-		}
-	}
-	return verdict.Result{}, false
-}
-
 // capacities fills the supported users, pooled and per block.
 func (b *builder) capacities() {
 	d := b.Document
@@ -29,7 +19,7 @@ func (b *builder) capacities() {
 		for _, a := range d.Arms {
 			cell := ArmCell{Arm: a.Name, Users: unknown, Lo: unknown, Hi: unknown}
 			for _, f := range d.Verdicts {
-				r, ok := f.capacity()
+				r, ok := resultOf(f.Verdict, capacityName)
 				if !ok || f.Engine != e.Key || !a.Base && f.Arm != a.Name {
 					continue
 				}
@@ -49,7 +39,8 @@ func (b *builder) capacities() {
 				break
 			}
 			for _, f := range d.Databases {
-				if r, ok := f.capacity(); ok && f.Engine == e.Key && f.Arm == a.Name {
+				r, ok := resultOf(f.Verdict, capacityName)
+				if ok && f.Engine == e.Key && f.Arm == a.Name {
 					cell.ByDatabase = deltaOf(r)
 				}
 			}
@@ -120,9 +111,6 @@ func ratio(base, fresh RunCell) *Delta {
 
 // deltaLabel names the rows that compare an engine with the first.
 func (d Document) deltaLabel(engine string) string {
-	if len(d.Engines) == 2 {
-		return fmt.Sprintf("Delta (%s against %s)", d.Engines[1].Label, d.Engines[0].Label)
-	}
 	return fmt.Sprintf("Delta (%s against %s)", d.engineLabel(engine), d.Engines[0].Label)
 }
 
@@ -148,7 +136,7 @@ func (d Document) deltaHead(a ArmLabel) string {
 // capacityLevel names the level of the intervals of supported users.
 func (d Document) capacityLevel() string {
 	for _, f := range d.Verdicts {
-		if r, ok := f.capacity(); ok {
+		if r, ok := resultOf(f.Verdict, capacityName); ok {
 			return verdict.LevelText(1 - r.Alpha)
 		}
 	}
@@ -180,15 +168,10 @@ func (d Document) capacitySections() []section {
 		}
 		pooled.add(row)
 	}
-	out := []section{{
-		Level: 3,
-		Title: "Supported users in unbounded tests",
-		Table: pooled,
-		Notes: []string{
-			"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."},
-	}}
+	out := pooled.section("Supported users in unbounded tests",
+		"Geometric means over the judged runs. In brackets the "+d.capacityLevel()+" interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms.")
 	if d.Protocol != nil && d.Protocol.Duet != nil {
-		out[0].Notes = append(out[0].Notes, "Each number was "+record.InTurns+".")
+		out[0].Notes.say("Each number was " + record.InTurns + ".")
 	}
 	if len(d.Blocks) == 0 {
 		return out
@@ -225,16 +208,10 @@ func (d Document) blockRow(block int, name string, cells []RunCell) []string {
 
 // users writes supported users with their interval: "1204 [1180, 1230]".
 func (c ArmCell) users() string {
-	switch {
-	case !c.Users.Known():
-		return dash
-	case c.AtLeast:
-		return ">= " + fixed(c.Users, 0)
-	case !c.Lo.Known() || !c.Hi.Known():
-		return fixed(c.Users, 0)
-	default:
-		return fmt.Sprintf("%.0f [%.0f, %.0f]", c.Users, c.Lo, c.Hi)
+	if c.AtLeast || !c.Users.Known() || !c.Lo.Known() || !c.Hi.Known() {
+		return RunCell{Users: c.Users, AtLeast: c.AtLeast}.users()
 	}
+	return fmt.Sprintf("%.0f [%.0f, %.0f]", c.Users, c.Lo, c.Hi)
 }
 
 func (c RunCell) users() string {

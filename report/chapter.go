@@ -25,24 +25,17 @@ func chapterGraph(g dialect.Chart) (GraphData, bool) {
 		Test: measuredTest, File: slug(g.Name) + ".png",
 		GraphSpec: GraphSpec{Name: g.Name, Title: g.Title, Unit: g.Unit, Scale: 1},
 	}
-	each := make([][]Line, len(g.Lines))
-	var all []Line
+	arms, lines := make([]ArmLine, len(g.Lines)), make([][]Line, len(g.Lines))
 	for i, of := range g.Lines {
+		arms[i] = ArmLine{Arm: of.Label, Index: of.Index}
 		for _, run := range of.Runs {
 			if l := Line(run).usable(); len(l.T) >= 2 {
-				each[i], all = append(each[i], l), append(all, l)
+				lines[i] = append(lines[i], l)
 			}
 		}
 	}
-	step := gridStep(all)
-	for i, of := range g.Lines {
-		if len(each[i]) > 0 && step > 0 {
-			a := overlay(each[i], step)
-			a.Arm, a.Index = of.Label, of.Index
-			data.Arms = append(data.Arms, a)
-		}
-	}
-	return data, step > 0
+	data.Arms = onGrid(arms, lines)
+	return data, len(data.Arms) > 0
 }
 
 func (d Document) chapterSections() []section {

@@ -35,19 +35,19 @@ func RunChecks(w io.Writer, checks []CheckCount) error {
 	}
 	t := newTable("Check", ">Passed", ">Failed")
 	for _, c := range checks {
-		t.add(c.Name, fmt.Sprint(c.Passed), fmt.Sprint(c.Failed))
+		t.add(c.Name, c.Passed, c.Failed)
 	}
 	_, err := io.WriteString(w, "\n"+strings.Join(t.text(), "\n")+"\n")
 	return err
 }
 
-// checksSection returns the section on the checks of the arms; false where there are none.
-func (d Document) checksSection(o OpTable) (section, bool) {
+// checksSection returns the section on the checks of the arms; none where there are none.
+func (d Document) checksSection(o OpTable) []section {
 	t := newTable("Check", "Arm", ">Passed", ">Failed")
 	for _, arm := range o.Checks {
 		for _, c := range arm.Checks {
-			t.add(c.Name, arm.Arm, fmt.Sprint(c.Passed), fmt.Sprint(c.Failed))
+			t.add(c.Name, arm.Arm, c.Passed, c.Failed)
 		}
 	}
-	return section{Level: 3, Title: "Checks" + dashLabel(d.engineLabel(o.Engine)), Table: t}, len(t.Rows) > 0
+	return t.section("Checks" + dashLabel(d.engineLabel(o.Engine)))
 }

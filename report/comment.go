@@ -27,10 +27,7 @@ const (
 func Comment(w io.Writer, d Document) error {
 	last := commentEnd(d)
 	c := comment{left: MaxComment - 200 - len(last)} // for how much was left out, and the end
-	labels := make([]string, len(d.Arms))
-	for i, title := range d.armTitles() {
-		labels[i] = code(short(title, 80))
-	}
+	labels := textsOf(d.armTitles(), func(title string) string { return code(short(title, 80)) })
 	c.line("<!-- plimsoll " + markerRE.ReplaceAllString(short(d.Name, 80), "_") + " -->")
 	c.line("### Performance: " + strings.Join(labels, " vs "))
 	c.line("")

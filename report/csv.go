@@ -97,15 +97,8 @@ func PairsCSV(w io.Writer, d Document) error {
 			slices.ContainsFunc(f.Verdict.Results,
 				func(r verdict.Result) bool { return withheldOf(r) != "" })
 	}
-	head := []string{"metric", "unit", "database", "pair", "base", "new", "base_ops", "new_ops",
-		"first"}
-	if withheld {
-		head = append(head, "withheld")
-	}
-	if !named { // an empty name is an error there
-		head = slices.Delete(head, 2, 3)
-	}
-	rows := [][]string{head}
+	rows := [][]string{{"metric", "unit", "database", "pair", "base", "new", "base_ops", "new_ops",
+		"first", "withheld"}}
 	number := func(v float64, atLeast bool) string {
 		if atLeast {
 			return ">=" + figure(v)
@@ -115,16 +108,9 @@ func PairsCSV(w io.Writer, d Document) error {
 	for _, f := range d.Verdicts {
 		for _, r := range slices.Concat(f.Verdict.Results, f.Verdict.Aside) {
 			add := func(unit string, p verdict.Pair) {
-				row := []string{r.Name, unit, cmp.Or(f.Name, "target"), strconv.Itoa(p.Block),
+				rows = append(rows, []string{r.Name, unit, test(f.Name), strconv.Itoa(p.Block),
 					number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
-					operations(p.BaseOps), operations(p.NewOps), p.First}
-				if withheld {
-					row = append(row, withheldOf(r))
-				}
-				if !named {
-					row = slices.Delete(row, 2, 3)
-				}
-				rows = append(rows, row)
+					operations(p.BaseOps), operations(p.NewOps), p.First, withheldOf(r)})
 			}
 			switch {
 			case r.Failed != nil:
@@ -144,6 +130,15 @@ func PairsCSV(w io.Writer, d Document) error {
 			}
 		}
 	}
+	for i, row := range rows {
+		if !withheld {
+			row = row[:len(row)-1]
+		}
+		if !named { // an empty name is an error there
+			row = slices.Delete(row, 2, 3)
+		}
+		rows[i] = row
+	}
 	return writeCSV(w, rows)
 }
 
@@ -151,8 +146,8 @@ func PairsCSV(w io.Writer, d Document) error {
 // or better: the verdict is withheld, or there are no numbers.
 func withheldOf(r verdict.Result) string {
 	why := r.Withheld
-	if why == "" && r.Failed == nil && len(r.Pairs) == 0 {
-		why = cmp.Or(r.Reason, "no pair has a number")
+	if r.Failed == nil && len(r.Pairs) == 0 {
+		why = cmp.Or(why, r.Reason, "no pair has a number")
 	}
 	why = plain.OneLine(why)
 	return strings.ToValidUTF8(why[:min(len(why), 900)], "") // ReadTable takes 1000 bytes

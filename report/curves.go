@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,20 +160,15 @@ func ruleLine(r RunData, rule string, scale float64) Line {
 // lines fills a graph with the arms that have data, each on one grid, and lists the arms without
 // data. of returns the line of a run, or why there is none.
 func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
-	type arm struct {
-		index, runs int
-		lines       []Line
-	}
-	var arms []arm
-	var drawn []Line
+	arms, lines := make([]ArmLine, len(b.Arms)), make([][]Line, len(b.Arms))
 	var whys []string
 	for i, a := range b.Arms {
-		all := arm{index: i}
+		arms[i] = ArmLine{Arm: a.Label, Index: i}
 		for _, r := range b.of(g.Engine, a.Name) {
 			if !carried(r, g.Test) {
 				continue
 			}
-			all.runs++
+			arms[i].Of++
 			l, why := of(r)
 			if l = l.usable(); len(l.T) < 2 {
 				if why != "" && !slices.Contains(whys, why) {
@@ -180,42 +176,22 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 				}
 				continue
 			}
-			all.lines, drawn = append(all.lines, l), append(drawn, l)
+			lines[i] = append(lines[i], l)
 		}
-		switch {
-		case len(all.lines) > 0:
-			arms = append(arms, all)
-		case all.runs > 0:
+		if len(lines[i]) == 0 && arms[i].Of > 0 {
 			g.Missing = append(g.Missing, a.Label)
 		}
 	}
-	g.Arms = []ArmLine{}
-	step := gridStep(drawn)
-	if step <= 0 {
-		arms = nil
-	}
-	for _, a := range arms {
-		l := overlay(a.lines, step)
-		l.Arm = b.Arms[a.index].Label
-		l.Index = a.index
-		l.Of = a.runs
-		g.Arms = append(g.Arms, l)
-	}
-	if len(g.Arms) > 0 {
+	if g.Arms = onGrid(arms, lines); len(g.Arms) > 0 {
 		return
 	}
 	g.Missing = nil
-	if g.NoData = strings.Join(whys, "; "); g.NoData == "" {
-		g.NoData = "no judged run has it"
-	}
+	g.NoData = cmp.Or(strings.Join(whys, "; "), "no judged run has it")
 }
 
 // fileName names a graph's file. The number is the comparison's in the document; there is one.
 func fileName(engine, test, name string) string {
-	if engine == "" {
-		engine = "target"
-	}
-	return fmt.Sprintf("%s_%s_0_%s.png", slug(engine), slug(test), slug(name))
+	return fmt.Sprintf("%s_%s_0_%s.png", slug(cmp.Or(engine, "target")), slug(test), slug(name))
 }
 
 func (d Document) graphIndexes(engine, testName string, rules bool) []int {
@@ -239,7 +215,7 @@ func (d Document) graphSections() []section {
 			}
 			for _, a := range d.Absent {
 				if a.Engine == e.Key && a.Test == name {
-					s.Notes = append(s.Notes, a.notes()...)
+					s.Notes.say(a.notes()...)
 				}
 			}
 			if len(s.Graphs)+len(s.Notes) > 0 {

@@ -27,11 +27,7 @@ func (b *builder) armDatabase(arm plan.Arm) string {
 	if db == nil {
 		return b.in.Plan.EngineOf(arm.Name, "")
 	}
-	text := db.Full()
-	if settings := durabilityOf(db.Settings); len(settings) > 0 {
-		text += " (" + strings.Join(settings, ", ") + ")"
-	}
-	return text
+	return db.Full() + inParens(strings.Join(durabilityOf(db.Settings), ", "))
 }
 
 // armDatabases lists the servers of arms with their own, each once, without their settings.
@@ -64,17 +60,13 @@ func (b *builder) companionsText() string {
 			continue
 		}
 		c := all[role]
-		text := role + ": " + c.Full()
 		var settings []string
 		for _, k := range slices.Sorted(maps.Keys(c.Settings)) {
 			if c.Settings[k] != "" {
 				settings = append(settings, k+"="+c.Settings[k])
 			}
 		}
-		if len(settings) > 0 {
-			text += " (" + strings.Join(settings, ", ") + ")"
-		}
-		parts = append(parts, text)
+		parts = append(parts, role+": "+c.Full()+inParens(strings.Join(settings, ", ")))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -82,17 +74,14 @@ func (b *builder) companionsText() string {
 // replicasText names the copies of an arm's database on an engine that ran, or with an empty arm
 // the first run's; empty without any.
 func (b *builder) replicasText(engine, arm string) string {
-	n, what := 0, map[string]bool{}
 	d := b.described(engine, arm)
-	for _, name := range d.Replicas() {
-		n++
-		what[d.Companions[name].Full()] = true
-	}
-	if n == 0 {
+	what := textsOf(d.Replicas(), func(name string) string { return d.Companions[name].Full() })
+	if len(what) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" with %s (%s)", count(n, "replica", "replicas"),
-		strings.Join(slices.Sorted(maps.Keys(what)), ", "))
+	slices.Sort(what)
+	return fmt.Sprintf(" with %s (%s)", count(len(what), "replica", "replicas"),
+		strings.Join(slices.Compact(what), ", "))
 }
 
 // durability lists the settings that decide the cost of a commit.

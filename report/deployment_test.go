@@ -14,26 +14,27 @@ import (
 // was the same.
 func TestArmsSayHowTheyAreDeployed(t *testing.T) {
 	const text = `{"digest":%q,"deployment":%s,"database":{"name":"PG","version":%q}}`
-	run := func(arm, engine, digest, deployment, version string) RunData {
+	run := func(arm, digest, deployment, version string) RunData {
 		return RunData{
-			Cell: record.ComparisonRun{Arm: arm, Engine: engine},
+			Cell: record.ComparisonRun{Arm: arm, Engine: "postgresql"},
 			Manifest: record.Manifest{
 				Target: json.RawMessage(fmt.Sprintf(text, digest, deployment, version)),
 			},
 		}
 	}
 	const bridge = `{"network":"bridge","engine":"podman 4.3.1 with runc 1.1.5"}`
+	none := run("base", "d1", `{"network":"none"}`, "15")
 	for name, c := range map[string]struct {
-		runs []RunData
-		same string
+		base, fresh RunData
+		same        string
 	}{
-		"all the same": {[]RunData{run("base", "postgresql", "d1", `{"network":"none"}`, "15"), run("new", "postgresql", "d1", bridge, "15")},
+		"all the same": {none, run("new", "d1", bridge, "15"),
 			"program, database, other stores"},
-		"another program": {[]RunData{run("base", "postgresql", "d1", `{"network":"none"}`, "15"), run("new", "postgresql", "d2", bridge, "15")},
+		"another program": {none, run("new", "d2", bridge, "15"),
 			"database, other stores; NOT the same: program"},
-		"another database": {[]RunData{run("base", "postgresql", "d1", `{"network":"none"}`, "15"), run("new", "postgresql", "d1", bridge, "16")},
+		"another database": {none, run("new", "d1", bridge, "16"),
 			"program, other stores; NOT the same: database"},
-		"no deployment": {[]RunData{run("base", "postgresql", "d1", `{}`, "15"), run("new", "postgresql", "d2", `{}`, "15")}, ""},
+		"no deployment": {run("base", "d1", `{}`, "15"), run("new", "d2", `{}`, "15"), ""},
 	} {
 		b := &builder{
 			c: &record.Comparison{
@@ -41,7 +42,7 @@ func TestArmsSayHowTheyAreDeployed(t *testing.T) {
 				Arms:    []string{"base", "new"},
 			},
 			Document: &Document{},
-			judged:   c.runs,
+			judged:   []RunData{c.base, c.fresh},
 		}
 		b.in.Plan = &plan.Plan{Compare: &plan.Compare{Arms: []plan.Arm{{Name: "base"}, {
 			Name:       "new",

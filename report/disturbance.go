@@ -44,15 +44,11 @@ func (b *builder) disturbances() {
 // addDisturbance adds an endpoint to the disturbance of a run that is already known, or keeps a new
 // one.
 func (b *builder) addDisturbance(n Disturbance, endpoint string) {
-	i := slices.IndexFunc(b.Disturbances, func(x Disturbance) bool {
+	x := oneOf(&b.Disturbances, func(x Disturbance) bool {
 		return x.Engine == n.Engine && x.Arm == n.Arm && x.Run == n.Run && x.Test == n.Test &&
 			x.Wait == n.Wait
-	})
-	if i < 0 {
-		i = len(b.Disturbances)
-		b.Disturbances = append(b.Disturbances, n)
-	}
-	b.Disturbances[i].Endpoints = append(b.Disturbances[i].Endpoints, endpoint)
+	}, n)
+	x.Endpoints = append(x.Endpoints, endpoint)
 }
 
 // loudest returns the run of a block whose target waited longest, if that stands out. It needs the

@@ -42,13 +42,7 @@ func used(rule string, value, limit float64) (share float64, ok bool) {
 func standings(r RunData, test string) []standing {
 	var out []standing
 	of := func(rule string) *standing {
-		for i := range out {
-			if out[i].rule == rule {
-				return &out[i]
-			}
-		}
-		out = append(out, standing{rule: rule})
-		return &out[len(out)-1]
+		return oneOf(&out, func(s standing) bool { return s.rule == rule }, standing{rule: rule})
 	}
 	for _, ev := range r.Events {
 		if ev.Kind != "slo" {
@@ -113,12 +107,7 @@ func (s standing) usedText() string {
 
 // valueText writes value and limit of a rule: "1.2 s of 2 s".
 func (s standing) valueText() string {
-	unit := ""
-	if r, err := plan.ParseSLO(s.rule); err == nil {
-		unit = r.Unit
-	}
-	return fmt.Sprintf("%s, limit %s", ruleValue(unit, Number(s.value)),
-		limitValue(RuleRow{Unit: unit, Limit: Number(s.limit)}))
+	return valueAndLimit(ruleOf(s.rule).Unit, s.value, s.limit)
 }
 
 // Dominant names in one or two sentences the rule that dominated a test of a run: the rule that

@@ -127,21 +127,16 @@ func ofKind(v verdict.Verdict, k verdict.Kind) []verdict.Result {
 // effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %";
 // one without a size has its reason.
 func effects(results []verdict.Result) string {
-	parts := make([]string, len(results))
-	for i, r := range results {
+	return strings.Join(textsOf(results, func(r verdict.Result) string {
 		switch {
 		case known(r.Effect):
-			parts[i] = r.Text() + " " + effect(r)
-			if why := r.InsideMargin(); why != "" {
-				parts[i] += " (" + why + ")"
-			}
+			return r.Text() + " " + effect(r) + inParens(r.InsideMargin())
 		case r.Indicative:
-			parts[i] = r.Name + " of unknown size"
+			return r.Name + " of unknown size"
 		default:
-			parts[i] = r.Name + " (" + r.Reason + ")"
+			return r.Name + " (" + r.Reason + ")"
 		}
-	}
-	return strings.Join(parts, ", ")
+	}), ", ")
 }
 
 // reasons lists endpoints with why they are of their kind; those with the same reason share it.
@@ -250,14 +245,6 @@ func (b *builder) spoiled() []string {
 	return out
 }
 
-// invalidText names the runs that an invalid verdict lacks.
-func invalidText(v verdict.Verdict) string {
-	if text := unread(v); text != "" {
-		return text
-	}
-	return v.Reason
-}
-
 // tested names the subject of a finding, in the middle of a sentence.
 func tested(f NamedVerdict) string {
 	if f.Engine == "" {
@@ -269,11 +256,7 @@ func tested(f NamedVerdict) string {
 // more states how long an inconclusive comparison has to be.
 func (s State) more(f NamedVerdict) string {
 	need := 0
-	open := []string{}
-	unreachable := []string{}
-	bounds := []string{}
-	unread := []string{}
-
+	var open, unreachable, bounds, unread []string
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {
 		case r.N == 0 && r.Failed == nil:

@@ -29,9 +29,9 @@ func (b *builder) duetTurns() *DuetTurns {
 		t.Runs++
 		t.SliceMax = max(t.SliceMax, d.SliceMax)
 		t.LongestForeign = max(t.LongestForeign, d.LongestForeign)
-		t.Turns = t.Turns + d.Turns
-		t.Carried = t.Carried + d.Carried
-		t.CarriedOps = t.CarriedOps + d.CarriedOps
+		t.Turns += d.Turns
+		t.Carried += d.Carried
+		t.CarriedOps += d.CarriedOps
 		t.PausedBy = d.PausedBy
 
 	}
@@ -93,11 +93,8 @@ func places(p *plan.Plan, blocks []int) (out []string, balanced bool) {
 		where[text] = append(where[text], strconv.Itoa(block))
 	}
 	for _, text := range stood {
-		word := "Blocks"
-		if len(where[text]) == 1 {
-			word = "Block"
-		}
-		out = append(out, fmt.Sprintf("%s %s: %s.", word, strings.Join(where[text], ", "), text))
+		out = append(out, fmt.Sprintf("%s %s: %s.", verb(len(where[text]), "Block", "Blocks"),
+			strings.Join(where[text], ", "), text))
 	}
 	balanced = true
 	for _, a := range p.Compare.Arms {
@@ -160,17 +157,13 @@ func (t *DuetTurns) texts(d Document) []string {
 	default:
 		turns += " of " + a + " to " + z
 	}
-	by := ""
-	if t.PausedBy != "" {
-		by = " (" + t.PausedBy + ")"
-	}
 	out := []string{
 		fmt.Sprintf(
 			"Duet: %s were up at once and took %s; without its turn a server was paused%s and its time stood still, "+
 				"so that noise of the host met all of them.",
 			who,
 			turns,
-			by,
+			inParens(t.PausedBy),
 		),
 	}
 	if t.PausedBy == record.PausedByNothing {

@@ -44,21 +44,14 @@ func TestDuetIsDescribed(t *testing.T) {
 	)
 	in.Runs[0].Manifest.Duet.SliceMax = time.Second
 	d = From(in)
-	if text := strings.Join(d.Protocol.modeTexts(d), " "); !strings.Contains(
-		text,
-		"turns of 0.2 s to 1 s;",
-	) {
-		t.Errorf("slices of two lengths: %s", text)
-	}
+	has(t, strings.Join(d.Protocol.modeTexts(d), " "), "turns of 0.2 s to 1 s;")
 	for i := range in.Runs {
 		in.Runs[i].Manifest.Duet = nil
 	}
 	in.Comparison.Slice = 500 * time.Millisecond
 	d = From(in)
-	if text := strings.Join(d.Protocol.modeTexts(d), " "); !strings.Contains(text,
-		"took turns of 0.5 s; without its turn a server was paused and") {
-		t.Errorf("runs without a record of their turns: %s", text)
-	}
+	has(t, strings.Join(d.Protocol.modeTexts(d), " "),
+		"took turns of 0.5 s; without its turn a server was paused and")
 }
 
 // TestCapacityOfADuetIsNoLevel distinguishes the capacity in a duet from the capacity of a server
@@ -93,10 +86,8 @@ func TestSequenceIsDescribed(t *testing.T) {
 	}
 	in.Comparison.ModeWhy = "the driver external starts nothing that could be paused"
 	d = From(in)
-	if text := written(t, FullMarkdown, d); !strings.Contains(text,
-		"one after the other (the driver external starts nothing that could be paused).") {
-		t.Error("the report does not contain the reason for the sequence")
-	}
+	has(t, written(t, FullMarkdown, d),
+		"one after the other (the driver external starts nothing that could be paused).")
 }
 
 // TestCanaryOfADuet has one reading for all runs of a block, which cannot differ between the arms.
@@ -116,12 +107,24 @@ func TestCanaryOfADuet(t *testing.T) {
 			p.CanaryLast,
 		)
 	}
-	if text := strings.Join(d.Protocol.canaryTexts(d), " "); !strings.Contains(
-		text,
-		"asked before each block while no target ran",
-	) || !strings.Contains(text, "between 6 blocks (sd)") {
-		t.Errorf("got %s", text)
+	has(t, strings.Join(d.Protocol.canaryTexts(d), " "),
+		"asked before each block while no target ran", "between 6 blocks (sd)")
+}
+
+// swapping is the plan of a duet whose arms exchange their addresses.
+func swapping(t *testing.T, blocks int) *plan.Plan {
+	t.Helper()
+	p, err := plan.ParseStored(fmt.Appendf(nil, `name: n
+seed: 3
+target: {driver: external, install: [x]}
+workload: {behavior: poster}
+bounded: {users: 5}
+compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url: "http://g"}}, mode: duet, swap: true, blocks: %d}
+`, blocks))
+	if err != nil {
+		t.Fatal(err)
 	}
+	return p
 }
 
 // TestDuetElsewhereIsDescribed states that nothing was paused, and where the arms were that
@@ -143,16 +146,7 @@ func TestDuetElsewhereIsDescribed(t *testing.T) {
 			t.Errorf("%q is there: %v\n%s", want, !there, text)
 		}
 	}
-	p, err := plan.ParseStored([]byte(`name: n
-seed: 3
-target: {driver: external, install: [x]}
-workload: {behavior: poster}
-bounded: {users: 5}
-compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url: "http://g"}}, mode: duet, swap: true, blocks: 4}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := swapping(t, 4)
 	all := []int{1, 2, 3, 4}
 	stood, balanced := places(p, all)
 	got := strings.Join(stood, " ")
@@ -198,15 +192,7 @@ compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url:
 // The Setup row of an arm that exchanged its address has all that its judged runs were at.
 func TestAddressesOfASwap(t *testing.T) {
 	in := inTurns()
-	p, err := plan.ParseStored([]byte(`name: n
-target: {driver: external, install: [x]}
-workload: {behavior: poster}
-bounded: {users: 5}
-compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url: "http://g"}}, mode: duet, swap: true, blocks: 6}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := swapping(t, 6)
 	in.Plan = p
 	for i := range in.Runs {
 		r := &in.Runs[i]

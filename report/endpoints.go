@@ -1,9 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,8 +90,7 @@ func impliedNotes(f NamedVerdict) []string {
 func impliedComments(f NamedVerdict) []string {
 	changed := NamedVerdict{}
 	for _, r := range f.Verdict.Results {
-		if m := r.Implies; m != nil &&
-			(r.Kind == verdict.Worse || r.Kind == verdict.Better || m.Search == verdict.Contradicted) {
+		if m := r.Implies; m != nil && (decided(r) || m.Search == verdict.Contradicted) {
 			changed.Verdict.Results = append(changed.Verdict.Results, r)
 		}
 	}
@@ -122,19 +121,22 @@ func (b *builder) findings(js []Judged, withArm bool) []NamedVerdict {
 	out := make([]NamedVerdict, 0, len(js))
 	for _, j := range js {
 		f := NamedVerdict{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Secondary: j.Secondary,
-			Shifts: j.Shifts}
-		f.Name = b.engineLabel(j.Engine)
+			Shifts: j.Shifts, Skipped: skippedRows(j.Skipped), Name: b.engineLabel(j.Engine)}
 		switch {
 		case f.Name == "":
 			f.Name = b.armLabel(j.Arm)
 		case withArm:
 			f.Name += ", " + b.armLabel(j.Arm)
 		}
-		for name, why := range j.Skipped {
-			f.Skipped = append(f.Skipped, record.Row{Name: name, Value: why})
-		}
-		slices.SortFunc(f.Skipped, func(x, y record.Row) int { return cmp.Compare(x.Name, y.Name) })
 		out = append(out, f)
+	}
+	return out
+}
+
+// skippedRows are reasons by endpoint, as rows in the order of the endpoints.
+func skippedRows(why map[string]string) (out []record.Row) {
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		out = append(out, record.Row{Name: name, Value: why[name]})
 	}
 	return out
 }
@@ -160,12 +162,7 @@ func (d Document) endpointSections() []section {
 
 // blockSections states how many blocks it takes to find endpoints the same.
 func (d Document) blockSections() []section {
-	if len(d.BlocksForSame) == 0 {
-		return nil
-	}
-	s := section{Level: 3, Title: "Blocks to say the same", Table: blocksTable(d.BlocksForSame)}
-	s.Notes = []string{blocksNote}
-	return []section{s}
+	return blocksTable(d.BlocksForSame).section("Blocks to say the same", blocksNote)
 }
 
 // databaseSections are the verdicts on databases against the first.

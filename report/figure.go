@@ -3,10 +3,12 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/plain"
 	"plimsoll/report/draw"
+	"plimsoll/stats"
 )
 
 // graphHelp explains the graphs; it stands above the first ones.
@@ -23,7 +25,7 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 		esc(g.data.Engine),
 		esc(g.data.Test),
 		id,
-		esc(g.title()+g.inUnit()),
+		esc(g.title()+inParens(g.data.Unit)),
 	)
 	if g.data.NoData != "" { // an empty picture has no description
 		fmt.Fprintf(b, `</figcaption><p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
@@ -56,14 +58,6 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 }
 
-// inUnit is the unit as a title ends with it.
-func (g Graph) inUnit() string {
-	if g.data.Unit == "" {
-		return ""
-	}
-	return " (" + g.data.Unit + ")"
-}
-
 // alternative describes the curves in a sentence, for readers who do not see them: of each arm the
 // mean, the lowest and the highest value of its curve, from the beginning of the measured phase
 // where that is known.
@@ -73,25 +67,9 @@ func (g Graph) alternative() string {
 	}
 	var parts prose
 	for _, a := range g.data.Arms {
-		low := 0.0
-		high := 0.0
-		sum := 0.0
-		n := 0
-
-		for i, v := range a.Median {
-			if a.T[i] < g.data.MeasuredFrom {
-				continue
-			}
-			if n == 0 {
-				low, high = v, v
-			}
-			low = min(low, v)
-			high = max(high, v)
-			sum = sum + v
-			n = n + 1
-
-		}
-		if n == 0 {
+		from, _ := slices.BinarySearch(a.T, g.data.MeasuredFrom)
+		values := a.Median[from:]
+		if len(values) == 0 {
 			parts = append(parts, a.Arm+" has no data")
 			continue
 		}
@@ -99,8 +77,8 @@ func (g Graph) alternative() string {
 		if g.data.Unit != "" {
 			unit = " " + g.data.Unit
 		}
-		parts.add("%s %s%s (from %s to %s)", a.Arm, sig(sum/float64(n), 3), unit, sig(low, 3),
-			sig(high, 3))
+		parts.add("%s %s%s (from %s to %s)", a.Arm, sig(stats.Mean(values), 3), unit,
+			sig(slices.Min(values), 3), sig(slices.Max(values), 3))
 	}
 	if len(parts) == 0 {
 		return "There is no data."

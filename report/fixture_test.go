@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -323,7 +324,7 @@ func title(name string) string {
 
 func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 	key := cell.Engine + "/" + cell.Arm
-	slower := cmpOr(s.slower[key], 1)
+	slower := cmp.Or(s.slower[key], 1)
 	m := record.Manifest{
 		Format:     1,
 		ID:         cell.Run,
@@ -411,14 +412,7 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 				Count: 2400,
 				Phase: measuredPhase,
 			},
-			record.Event{
-				At:    18 * time.Second,
-				Kind:  "slo",
-				Rule:  "cpu(app) < 85%",
-				Value: 0.31 * slower * noise(0.03),
-				Limit: 0.85,
-				Phase: measuredPhase,
-			})
+			evaluated(18*time.Second, measuredPhase, "cpu(app) < 85%", 0.31*slower*noise(0.03), 0.85))
 		if s.broken {
 			r.Events[len(r.Events)-1].Violated = true
 		}
@@ -573,13 +567,6 @@ func gate(
 		Seconds:      60,
 		AmberSeconds: beyond,
 	}
-}
-
-func cmpOr(v, other float64) float64 {
-	if v == 0 {
-		return other
-	}
-	return v
 }
 
 func (s scene) series(rng *rand.Rand, slower float64, seconds int) map[string]Line {

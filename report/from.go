@@ -65,10 +65,7 @@ func (b *builder) names() {
 // their program or address in the plan, if these differ; else by their own names.
 func (b *builder) labels() []string {
 	for _, of := range []func(arm string) string{b.version, b.given} {
-		labels := make([]string, len(b.c.Arms))
-		for i, a := range b.c.Arms {
-			labels[i] = of(a)
-		}
+		labels := textsOf(b.c.Arms, of)
 		distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
 		if len(distinct) == len(labels) && !slices.Contains(labels, "") {
 			return labels

@@ -30,9 +30,9 @@ func urgent(all []WarningGroup) []WarningGroup {
 type front struct {
 	verdicts []frontVerdict
 	answer   Answer
-	limits   []string // limiters of the arms, one line for each database
-	groups   []WarningGroup
-	warnings int // how many there are in all
+	limits   []string       // limiters of the arms, one line for each database
+	groups   []WarningGroup // that ask for something
+	warnings int            // how many there are in all
 	next     []string
 	raw      bool // next is a person's own words
 }
@@ -45,7 +45,7 @@ type frontVerdict struct {
 
 // front returns the first screen of a comparison's report.
 func (d Document) front() *front {
-	f := front{answer: d.Answer(), limits: d.limitLines(), groups: d.WarningGroups,
+	f := front{answer: d.Answer(), limits: d.limitLines(), groups: urgent(d.WarningGroups),
 		warnings: len(d.Warnings), raw: !d.DraftedActions}
 	for _, v := range d.Verdicts {
 		f.verdicts = append(f.verdicts,
@@ -55,9 +55,6 @@ func (d Document) front() *front {
 	f.next = d.Actions[:min(len(d.Actions), mostFront)]
 	return &f
 }
-
-// shown are the groups of the first screen.
-func (f *front) shown() []WarningGroup { return urgent(f.groups) }
 
 // mostNamed is the largest number of endpoints that the sentence of a verdict names with their
 // sizes.

@@ -54,58 +54,42 @@ func TestWhatCouldChangeAVerdict(t *testing.T) {
 			Without: without,
 		}
 	}
+	of := func(kind verdict.Kind, results ...verdict.Result) verdict.Verdict {
+		return verdict.Verdict{Kind: kind, Results: results}
+	}
 	for _, tt := range []struct {
 		name    string
 		verdict verdict.Verdict
 		changes bool
 	}{
-		{"worse without it", verdict.Verdict{
-			Kind:    verdict.Same,
-			Results: []verdict.Result{result("a", verdict.Same, far("worse")), result("b", verdict.Same)},
-		}, true},
-		{"the same without it", verdict.Verdict{
-			Kind:    verdict.Same,
-			Results: []verdict.Result{result("a", verdict.Same, far("same")), result("b", verdict.Same)},
-		}, false},
-		{"another is worse anyway", verdict.Verdict{
-			Kind:    verdict.Worse,
-			Results: []verdict.Result{result("a", verdict.Same, far("inconclusive")), result("b", verdict.Worse)},
-		}, false},
-		{"the only open one would be decided", verdict.Verdict{
-			Kind:    verdict.Inconclusive,
-			Results: []verdict.Result{result("a", verdict.Inconclusive, far("same")), result("b", verdict.Same)},
-		}, true},
-		{"an order that is allowed for", verdict.Verdict{
-			Kind: verdict.Same,
-			Results: []verdict.Result{result("a", verdict.Same,
-				verdict.Warning{
-					Code: verdict.RunOrder,
-					Text: "the run that came second in its pair was 2 % lower",
-				})},
-		}, false},
-		{"planned pairs that are missing", verdict.Verdict{
-			Kind: verdict.Same,
-			Results: []verdict.Result{result("a", verdict.Same,
-				verdict.Warning{Code: verdict.MissingPairs, Text: "6 of 8 planned pairs"})},
-		}, true},
+		{"worse without it", of(verdict.Same,
+			result("a", verdict.Same, far("worse")), result("b", verdict.Same)), true},
+		{"the same without it", of(verdict.Same,
+			result("a", verdict.Same, far("same")), result("b", verdict.Same)), false},
+		{"another is worse anyway", of(verdict.Worse,
+			result("a", verdict.Same, far("inconclusive")), result("b", verdict.Worse)), false},
+		{"the only open one would be decided", of(verdict.Inconclusive,
+			result("a", verdict.Inconclusive, far("same")), result("b", verdict.Same)), true},
+		{"an order that is allowed for", of(verdict.Same, result("a", verdict.Same,
+			verdict.Warning{
+				Code: verdict.RunOrder,
+				Text: "the run that came second in its pair was 2 % lower",
+			})), false},
+		{"planned pairs that are missing", of(verdict.Same, result("a", verdict.Same,
+			verdict.Warning{Code: verdict.MissingPairs, Text: "6 of 8 planned pairs"})), true},
 	} {
-		got := noticesOf([]judgedAs{{"X", tt.verdict}})
+		got := noticesOf([]NamedVerdict{{Name: "X", Verdict: tt.verdict}})
 		if len(got) != 1 || got[0].changes != tt.changes ||
 			got[0].text != tt.verdict.Results[0].Warnings[0].Text+" (X a)" {
 			t.Errorf("%s: %+v, want changes %v", tt.name, got, tt.changes)
 		}
 	}
-	v := verdict.Verdict{
-		Kind: verdict.Same,
-		Results: []verdict.Result{
-			result("a", verdict.Same, far("worse")),
-			result("b", verdict.Same, verdict.Warning{Code: verdict.UnlikeSpread}),
-		},
-	}
+	v := of(verdict.Same, result("a", verdict.Same, far("worse")),
+		result("b", verdict.Same, verdict.Warning{Code: verdict.UnlikeSpread}))
 	all := groups(append([]notice{{
 		cause: causeTime,
 		text:  "slow",
-	}}, noticesOf([]judgedAs{{"X", v}, {"Y", v}})...))
+	}}, noticesOf([]NamedVerdict{{Name: "X", Verdict: v}, {Name: "Y", Verdict: v}})...))
 	var causes []string
 	for _, g := range all {
 		causes = append(causes, fmt.Sprint(g.Cause, " ", g.Changes, " ", len(g.Warnings)))

@@ -37,20 +37,15 @@ func (b *builder) gates() {
 }
 
 func (b *builder) gate(g record.GateOutcome) {
-	i := slices.IndexFunc(b.Gates, func(x GateReading) bool { return x.Name == g.Name })
-	if i < 0 {
-		i = len(b.Gates)
-		b.Gates = append(b.Gates, GateReading{
-			Name:  g.Name,
-			What:  g.What,
-			Unit:  g.Unit,
-			Amber: g.Amber,
-			Red:   g.Red,
-			Level: g.Level,
-			Worst: unknown,
-		})
-	}
-	x := &b.Gates[i]
+	x := oneOf(&b.Gates, func(x GateReading) bool { return x.Name == g.Name }, GateReading{
+		Name:  g.Name,
+		What:  g.What,
+		Unit:  g.Unit,
+		Amber: g.Amber,
+		Red:   g.Red,
+		Level: g.Level,
+		Worst: unknown,
+	})
 	x.Runs++
 	if slices.Index(levels, g.Level) > slices.Index(levels, x.Level) {
 		x.Level = g.Level
@@ -73,9 +68,6 @@ func (b *builder) gate(g record.GateOutcome) {
 
 // gateSections is the table of the gates, if the runs have any.
 func (d Document) gateSections() []section {
-	if len(d.Gates) == 0 {
-		return nil
-	}
 	t := newTable(
 		"Gate",
 		"What is read",
@@ -115,14 +107,10 @@ func (d Document) gateSections() []section {
 			runs,
 		)
 	}
-	s := section{Level: 3, Title: "Gates of the generator", Table: t}
+	var notes prose
 	if len(few) > 0 {
-		s.Notes = []string{
-			fmt.Sprintf(
-				"Green with seconds beyond a limit: %s. Such a second counts where the run has more of them than one in ten, and than three.",
-				strings.Join(few, ", "),
-			),
-		}
+		notes.add("Green with seconds beyond a limit: %s. Such a second counts where the run has more of them than one in ten, and than three.",
+			strings.Join(few, ", "))
 	}
-	return []section{s}
+	return t.section("Gates of the generator", notes...)
 }

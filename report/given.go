@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -51,21 +50,17 @@ func FromRows(in JudgeInput) Document {
 		NotComplete: in.NotComplete,
 		Sources:     in.Sources,
 		Asides:      asides(in.Asides),
-	}
-	for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
-		g.Skipped = append(g.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
+		Skipped:     skippedRows(in.Skipped),
 	}
 	d := Document{Format: FormatVersion, Given: g,
 		Title: "Performance Comparison " + in.Names[0] + " vs " + in.Names[1],
 		Name:  in.Names[0] + "_" + in.Names[1], State: State{Complete: in.NotComplete == ""},
 		Arms: []ArmLabel{{Name: in.Names[0], Label: in.Names[0], Base: true}}}
 	for _, j := range in.Arms {
-		if !slices.ContainsFunc(d.Engines, func(e Engine) bool { return e.Key == j.Engine }) {
-			d.Engines = append(d.Engines, Engine{Key: j.Engine, Label: j.Engine, Full: j.Engine})
-		}
-		if !slices.ContainsFunc(d.Arms, func(a ArmLabel) bool { return a.Name == j.Arm }) {
-			d.Arms = append(d.Arms, ArmLabel{Name: j.Arm, Label: j.Arm})
-		}
+		oneOf(&d.Engines, func(e Engine) bool { return e.Key == j.Engine },
+			Engine{Key: j.Engine, Label: j.Engine, Full: j.Engine})
+		oneOf(&d.Arms, func(a ArmLabel) bool { return a.Name == j.Arm },
+			ArmLabel{Name: j.Arm, Label: j.Arm})
 		d.Verdicts = append(d.Verdicts,
 			NamedVerdict{Engine: j.Engine, Arm: j.Arm, Name: cmp.Or(j.Verdict.Database, j.Arm),
 				Verdict: j.Verdict})
@@ -91,9 +86,9 @@ func FromRows(in JudgeInput) Document {
 			changes: true,
 		})
 	}
-	var named []judgedAs
+	var named []NamedVerdict
 	for _, v := range slices.Concat(g.Verdicts, g.Databases) {
-		named = append(named, judgedAs{v.Database, v})
+		named = append(named, NamedVerdict{Name: v.Database, Verdict: v})
 		for _, r := range v.Results {
 			g.Blocks = addBlocks(g.Blocks, v.Database, r)
 		}
@@ -118,12 +113,9 @@ func FromRows(in JudgeInput) Document {
 // groupByMetric groups rows by their metric, and lists their databases.
 func (g *Given) groupByMetric(rows []imported.PairRow) {
 	for _, r := range rows {
-		i := slices.IndexFunc(g.metrics, func(m givenMetric) bool { return m.name == r.Metric })
-		if i < 0 {
-			i = len(g.metrics)
-			g.metrics = append(g.metrics, givenMetric{name: r.Metric, unit: r.Unit})
-		}
-		g.metrics[i].rows = append(g.metrics[i].rows, r)
+		m := oneOf(&g.metrics, func(m givenMetric) bool { return m.name == r.Metric },
+			givenMetric{name: r.Metric, unit: r.Unit})
+		m.rows = append(m.rows, r)
 		if !slices.Contains(g.databases, r.Database) {
 			g.databases = append(g.databases, r.Database)
 		}
@@ -198,16 +190,13 @@ func (d Document) givenSections() []section {
 				Notes: slices.Concat(kindNotes(f), impliedNotes(f))})
 	}
 	last := &out[len(out)-1]
-	last.Notes = append(last.Notes, skippedNotes(NamedVerdict{Skipped: g.Skipped})...)
+	last.Notes.say(skippedNotes(NamedVerdict{Skipped: g.Skipped})...)
 	return out
 }
 
 // asideSections are the figures that are only shown.
 func (d Document) asideSections() []section {
 	g := d.Given
-	if len(g.Asides) == 0 {
-		return nil
-	}
 	t := newTable("Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
 	for _, a := range g.Asides {
 		e := plan.Endpoint{Unit: a.Unit}
@@ -227,9 +216,6 @@ func (d Document) asideSections() []section {
 
 // sourceSections are the files that the numbers were read from.
 func (d Document) sourceSections() []section {
-	if len(d.Given.Sources) == 0 {
-		return nil
-	}
 	t := newTable("Arm", ">Pair", "File", "Tool")
 	for _, s := range d.Given.Sources {
 		t.add(s.Arm, s.Pair, s.File, s.Tool)
@@ -314,9 +300,8 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 	}
 	first, ok := find(g.databases[0])
 	of := func(v verdict.Verdict) bool {
-		return slices.ContainsFunc(v.Results, func(r verdict.Result) bool {
-			return r.Name == m.name
-		})
+		_, judged := resultOf(v, m.name)
+		return judged
 	}
 	// The metric was not compared between databases.
 	apart := slices.ContainsFunc(g.Verdicts, of) && !slices.ContainsFunc(g.Databases, of)
@@ -344,10 +329,8 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 
 func (g *Given) absolute(metric string) bool {
 	for _, v := range g.Verdicts {
-		for _, r := range v.Results {
-			if r.Name == metric {
-				return r.Absolute
-			}
+		if r, ok := resultOf(v, metric); ok {
+			return r.Absolute
 		}
 	}
 	return false

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -28,10 +29,7 @@ func Graphs(d Document) []Graph {
 
 // title is the title of the graph.
 func (g Graph) title() string {
-	t := g.data.Title
-	if t == "" {
-		t = g.data.Name
-	}
+	t := cmp.Or(g.data.Title, g.data.Name)
 	if g.panel {
 		return t
 	}
@@ -43,10 +41,7 @@ func (g Graph) title() string {
 
 // yLabel names the vertical axis.
 func (g Graph) yLabel() string {
-	t := g.data.Title
-	if t == "" {
-		t = g.data.Name
-	}
+	t := cmp.Or(g.data.Title, g.data.Name)
 	if g.data.Rule != "" {
 		t = g.data.Rule
 		for _, sign := range []string{" < ", " > "} { // the value, not the rule
@@ -58,10 +53,7 @@ func (g Graph) yLabel() string {
 			t = "value" // the expression is the title
 		}
 	}
-	if g.data.Unit == "" {
-		return short(t, longLabel)
-	}
-	return short(t, longLabel-len([]rune(g.data.Unit))) + " (" + g.data.Unit + ")"
+	return short(t, longLabel-len([]rune(g.data.Unit))) + inParens(g.data.Unit)
 }
 
 // longLabel is the largest number of signs in the label of an axis.

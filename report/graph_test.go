@@ -225,7 +225,7 @@ func TestBudget(t *testing.T) {
 	if got := budget(func() { file = len(render(t, g.SVG)) }); got > 512<<10 || file > 40<<10 {
 		t.Errorf("an SVG allocates %d KiB and has %d KiB", got>>10, file>>10)
 	}
-	if got := budget(func() { file = len(reported(t, HTML, d)) }); got > 16<<20 || file > 2<<20 {
+	if got := budget(func() { file = len(written(t, HTML, d)) }); got > 16<<20 || file > 2<<20 {
 		t.Errorf("the page allocates %d KiB and has %d KiB", got>>10, file>>10)
 	}
 }
@@ -236,12 +236,8 @@ func TestFilesOfRulesDiffer(t *testing.T) {
 	r.Manifest.Phases = []record.Phase{{Name: "search", To: 10 * time.Second}}
 	for _, role := range []string{"app", "proxy"} {
 		rule := "promql: a_metric_with_a_name_that_is_so_long_that_nobody_ever_saw_its_end{role=\"" + role + "\"} < 1"
-		r.Events = append(r.Events, record.Event{
-			Kind:  "slo",
-			Rule:  rule,
-			Phase: "search",
-			Limit: 1,
-		}, record.Event{At: time.Second, Kind: "slo", Rule: rule, Phase: "search", Limit: 1})
+		r.Events = append(r.Events, evaluated(0, "search", rule, 0, 1),
+			evaluated(time.Second, "search", rule, 0, 1))
 	}
 	var files []string
 	for _, g := range From(ofBase(r)).Graphs {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"plimsoll/stats"
 )
@@ -91,6 +92,20 @@ func overlay(lines []Line, step float64) ArmLine {
 	return out
 }
 
+// onGrid puts the lines of each arm on one grid; arms without any are left out.
+func onGrid(arms []ArmLine, lines [][]Line) []ArmLine {
+	out := []ArmLine{}
+	step := gridStep(slices.Concat(lines...))
+	for i, a := range arms {
+		if len(lines[i]) > 0 && step > 0 {
+			l := overlay(lines[i], step)
+			l.Arm, l.Index, l.Of = a.Arm, a.Index, a.Of
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // bridged is the largest number of empty grid points that a straight line may cross.
 const bridged = 3
 
@@ -107,7 +122,7 @@ func resample(l Line, step float64) []cell {
 		if counts[k] == 0 {
 			c.lo, c.hi = v, v
 		}
-		c.mean = c.mean + v
+		c.mean += v
 		c.lo = min(c.lo, v)
 		c.hi = max(c.hi, v)
 		counts[k]++

@@ -132,11 +132,7 @@ func writeWarnings(b *bytes.Buffer, warnings []string) {
 func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph, help bool) {
 	fmt.Fprintf(b, `<h%[1]d id="s%[2]d">%[3]s</h%[1]d>`+"\n", s.Level, id, esc(s.Title))
 	if len(s.Items) > 0 {
-		b.WriteString("<ul>\n")
-		for _, t := range s.Items {
-			b.WriteString("<li>" + esc(t) + "</li>\n")
-		}
-		b.WriteString("</ul>\n")
+		writeItems(b, "<ul>", s.Items, "</ul>")
 	}
 	if s.Drawing != nil {
 		s.Drawing.writeDrawing(b, id)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -49,6 +50,10 @@ type (
 	}
 )
 
+func because(kind, message string) *junitReason {
+	return &junitReason{Type: kind, Message: plain.OneLine(message)}
+}
+
 // JUnit writes the document as JUnit XML, for CI systems: a test suite for each verdict of a new
 // arm (by database), and in it a test case for each primary endpoint and for each rule that the
 // bounded tests evaluated.
@@ -71,7 +76,7 @@ func JUnit(w io.Writer, d Document) error {
 	if len(d.Verdicts) == 0 {
 		s := junitSuite{Name: "verdict", Properties: d.properties(nil)}
 		s.Cases = []junitCase{{Name: "verdict",
-			Error: &junitReason{Type: "invalid", Message: "nothing was judged"}}}
+			Error: because("invalid", "nothing was judged")}}
 		all.Suites = append(all.Suites, s)
 	}
 	for i := range all.Suites {
@@ -79,8 +84,7 @@ func JUnit(w io.Writer, d Document) error {
 		if !d.State.Complete {
 			s.Cases = append(s.Cases,
 				junitCase{Name: "complete",
-					Error: &junitReason{Type: "incomplete",
-						Message: plain.OneLine(d.State.missing(stateWord(d.State.State)))}})
+					Error: because("incomplete", d.State.missing(stateWord(d.State.State)))})
 		}
 		for k := range s.Cases {
 			c := &s.Cases[k]
@@ -88,9 +92,9 @@ func JUnit(w io.Writer, d Document) error {
 			c.Name, c.Class = plain.OneLine(c.Name), "plimsoll."+strings.ReplaceAll(s.Name, ".", "_")
 			s.count(*c)
 		}
-		all.Tests = all.Tests + s.Tests
-		all.Failures = all.Failures + s.Failures
-		all.Errors = all.Errors + s.Errors
+		all.Tests += s.Tests
+		all.Failures += s.Failures
+		all.Errors += s.Errors
 	}
 	b, err := xml.MarshalIndent(all, "", " ")
 	if err != nil {
@@ -114,55 +118,51 @@ func (s *junitSuite) count(c junitCase) {
 
 // suite is the i-th verdict. The base's rules stand with the first verdict of their database.
 func (d Document) suite(i int, f NamedVerdict) junitSuite {
-	s := junitSuite{Name: plain.OneLine(f.Name), Properties: d.properties(&f)}
-	if s.Name == "" {
-		s.Name = "verdict"
-	}
+	s := junitSuite{Name: cmp.Or(plain.OneLine(f.Name), "verdict"), Properties: d.properties(&f)}
 	if len(f.Verdict.Results) == 0 {
 		s.Cases = append(s.Cases,
 			junitCase{Name: "verdict",
-				Error: &junitReason{Type: "invalid", Message: plain.OneLine(f.Verdict.Reason)}})
+				Error: because("invalid", f.Verdict.Reason)})
 	}
 	for _, r := range f.Verdict.Results {
 		s.Cases = append(s.Cases, endpointCase(r))
 	}
 	for _, r := range f.Skipped {
 		s.Cases = append(s.Cases,
-			junitCase{
-				Name:    r.Name,
-				Skipped: &junitReason{Type: "not judged", Message: plain.OneLine(r.Value)},
-			})
+			junitCase{Name: r.Name, Skipped: because("not judged", r.Value)})
 	}
 	first := true
 	for _, before := range d.Verdicts[:i] {
 		first = first && before.Engine != f.Engine
 	}
+	ours := func(engine, arm string) bool {
+		return engine == f.Engine && (arm == f.Arm || first && arm == baseName(d))
+	}
 	for _, u := range d.Users {
-		if a := u.Audit; a != nil && u.Engine == f.Engine &&
-			(u.Arm == f.Arm || first && u.Arm == baseName(d)) {
+		if a := u.Audit; a != nil && ours(u.Engine, u.Arm) {
 			c := junitCase{Name: fmt.Sprintf("acknowledged messages (%s)", d.armLabel(u.Arm))}
 			if a.Missing > 0 {
-				c.Failure = &junitReason{Type: "lost",
-					Message: fmt.Sprintf("%d of %d cannot be read", a.Missing, a.Expected)}
+				c.Failure = because("lost",
+					fmt.Sprintf("%d of %d cannot be read", a.Missing, a.Expected))
 			}
 			if a.NotAudited > 0 && a.Missing+a.Readable == 0 {
-				c.Skipped = &junitReason{Type: "not audited",
-					Message: fmt.Sprintf("nobody may read %d of %d", a.NotAudited, a.Expected)}
+				c.Skipped = because("not audited",
+					fmt.Sprintf("nobody may read %d of %d", a.NotAudited, a.Expected))
 			}
 			s.Cases = append(s.Cases, c)
 		}
 	}
 	for _, l := range d.LostElsewhere {
-		if l.Engine == f.Engine && (l.Arm == f.Arm || first && l.Arm == baseName(d)) {
-			s.Cases = append(s.Cases, lostCase(d.armLabel(l.Arm), l))
+		if ours(l.Engine, l.Arm) {
+			s.Cases = append(s.Cases, junitCase{
+				Name: fmt.Sprintf("acknowledged messages (%s, run %s)", d.armLabel(l.Arm), l.Run),
+				Failure: because("lost", fmt.Sprintf(
+					"%d of %d cannot be read; no verdict rests on the run", l.Missing, l.Expected))})
 		}
 	}
 	for _, t := range d.Rules {
-		if t.Engine != f.Engine {
-			continue
-		}
 		for _, r := range t.Rows {
-			if len(r.Measured) > 0 && (r.Arm == f.Arm || first && r.Arm == baseName(d)) {
+			if len(r.Measured) > 0 && ours(t.Engine, r.Arm) {
 				s.Cases = append(s.Cases, d.ruleCase(r))
 			}
 		}
@@ -197,8 +197,12 @@ func (d Document) properties(f *NamedVerdict) []junitProperty {
 
 func endpointCase(r verdict.Result) junitCase {
 	c := junitCase{Name: r.Name}
-	reason := &junitReason{Type: kindText(r.Kind, r.Indicative),
-		Message: plain.OneLine(effectOr(r) + r.Reason), Text: plain.OneLine(r.Sentence)}
+	message := r.Reason
+	if known(r.Effect) {
+		message = effect(r) + ": " + message
+	}
+	reason := because(kindText(r.Kind, r.Indicative), message)
+	reason.Text = plain.OneLine(r.Sentence)
 	switch r.Kind {
 	case verdict.Same, verdict.Better:
 		c.Out = plain.OneLine(r.Sentence)
@@ -212,39 +216,24 @@ func endpointCase(r verdict.Result) junitCase {
 	return c
 }
 
-// effectOr begins a message with the effect, if it is known.
-func effectOr(r verdict.Result) string {
-	if !known(r.Effect) {
-		return ""
-	}
-	return effect(r) + ": "
-}
-
 func (d Document) ruleCase(r RuleRow) junitCase {
 	broken, missing, few := r.tally()
 	c, n := junitCase{Name: fmt.Sprintf("rule %s (%s)", r.Rule, d.armLabel(r.Arm))}, len(r.Measured)
-	text := func(k int, what string) string {
-		return fmt.Sprintf("%s in %d of %s of the bounded test", what, k, count(n, "run", "runs"))
+	inRuns := func(kind string, k int, what string) *junitReason {
+		return because(kind, fmt.Sprintf("%s in %d of %s of the bounded test", what, k,
+			count(n, "run", "runs")))
 	}
 	switch {
 	case r.Warning && broken > 0:
-		c.Skipped = &junitReason{Type: "warning", Message: text(broken, "did not hold")}
+		c.Skipped = inRuns("warning", broken, "did not hold")
 	case r.Warning && missing > 0:
-		c.Skipped = &junitReason{Type: "warning", Message: text(missing, "had no data")}
+		c.Skipped = inRuns("warning", missing, "had no data")
 	case broken > 0:
-		c.Failure = &junitReason{Type: "rule", Message: text(broken, "did not hold")}
+		c.Failure = inRuns("rule", broken, "did not hold")
 	case missing > 0:
-		c.Error = &junitReason{Type: "no data", Message: text(missing, "had no data")}
+		c.Error = inRuns("no data", missing, "had no data")
 	case few > 0:
-		c.Skipped = &junitReason{Type: "too few", Message: text(few, "had too few operations")}
+		c.Skipped = inRuns("too few", few, "had too few operations")
 	}
 	return c
-}
-
-// lostCase is the test case of such a run; arm is the label of its arm.
-func lostCase(arm string, l LostRun) junitCase {
-	return junitCase{Name: fmt.Sprintf("acknowledged messages (%s, run %s)", arm, l.Run),
-		Failure: &junitReason{Type: "lost",
-			Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing,
-				l.Expected)}}
 }

@@ -43,10 +43,7 @@ func (p *Protocol) lookText() string {
 }
 
 func plannedText(looks []record.Look) string {
-	var n []string
-	for _, l := range looks {
-		n = append(n, strconv.Itoa(l.Blocks))
-	}
+	n := textsOf(looks, func(l record.Look) string { return strconv.Itoa(l.Blocks) })
 	return fmt.Sprintf("planned looks after %s blocks", list(n))
 }
 

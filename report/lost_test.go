@@ -222,12 +222,12 @@ func TestSizingWarnsOfLostMessages(t *testing.T) {
 	if got := d.LostWarnings(); d.AcknowledgedLost != 5 || !slices.Equal(got, want) {
 		t.Errorf("%d lost, %q", d.AcknowledgedLost, got)
 	}
-	has(t, reported(t, Markdown, doc), want...)
-	has(t, reported(t, HTML, doc), want...)
+	has(t, written(t, Markdown, doc), want...)
+	has(t, written(t, HTML, doc), want...)
 	d.LostIn[1].Run = d.Steps[1].Run
 	if text := written(t, CSV, doc); strings.Count(text, d.Steps[1].Run+",3\n") != 1 ||
 		strings.Count(text, ",\n") != len(d.Steps)-1 {
 		t.Errorf("the CSV lacks the lost messages of one step, or has some of another:\n%s", text)
 	}
-	has(t, reported(t, JSON, doc), `"acknowledged_lost": 5`)
+	has(t, written(t, JSON, doc), `"acknowledged_lost": 5`)
 }

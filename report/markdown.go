@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,16 +12,7 @@ import (
 // writeSection writes a section; graphs are the report's.
 func writeSection(b *strings.Builder, graphs []Graph, s section) {
 	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", s.Level), md(s.Title))
-	for _, t := range s.Items {
-		if s.Raw {
-			b.WriteString("- " + strings.ReplaceAll(strings.TrimSpace(t), "\n", "\n  ") + "\n")
-		} else {
-			b.WriteString("- " + md(t) + "\n")
-		}
-	}
-	if len(s.Items) > 0 {
-		b.WriteByte('\n')
-	}
+	writeList(b, "", s.Items, s.Raw)
 	if s.Drawing != nil {
 		file, title := s.Drawing.picture()
 		fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(title), file)
@@ -33,12 +25,10 @@ func writeSection(b *strings.Builder, graphs []Graph, s section) {
 		b.WriteString(md(n) + "\n\n")
 	}
 	for i := 0; i < len(s.Graphs); i += 2 {
-		if i == 0 {
-			writeGraphs(b, graphs, s.Graphs[i:min(i+2, len(s.Graphs))])
-			b.WriteString("| --- | --- |\n")
-			continue
-		}
 		writeGraphs(b, graphs, s.Graphs[i:min(i+2, len(s.Graphs))])
+		if i == 0 {
+			b.WriteString("| --- | --- |\n")
+		}
 	}
 	if len(s.Graphs) > 0 {
 		b.WriteByte('\n')
@@ -62,11 +52,7 @@ func writeGraphs(b *strings.Builder, graphs []Graph, pair []int) {
 func writeTable(b *strings.Builder, t *table) {
 	rows := make([][]string, 0, len(t.Rows)+1)
 	for _, r := range append([][]string{t.Head}, t.Rows...) {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = md(c)
-		}
-		rows = append(rows, cells)
+		rows = append(rows, textsOf(r, md))
 	}
 	widths := make([]int, len(t.Head))
 	for _, r := range rows {
@@ -159,13 +145,8 @@ func writeLinks(b *strings.Builder, s section) {
 		return
 	}
 	cells := func(texts []string) { b.WriteString("| " + strings.Join(texts, " | ") + " |\n") }
-	head := make([]string, len(s.LinkHead))
-	rule := make([]string, len(s.LinkHead))
-	for i, h := range s.LinkHead {
-		head[i], rule[i] = md(h), "---"
-	}
-	cells(head)
-	cells(rule)
+	cells(textsOf(s.LinkHead, md))
+	cells(slices.Repeat([]string{"---"}, len(s.LinkHead)))
 	for _, r := range s.Links {
 		row := []string{md(r.Name)}
 		for _, refs := range r.Cells {

@@ -9,12 +9,6 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// A judgedAs is a verdict under the name by which warnings call it.
-type judgedAs struct {
-	name    string
-	verdict verdict.Verdict
-}
-
 // The causes of warnings that several places name.
 const (
 	causeIncomplete  = "incomplete"
@@ -91,31 +85,30 @@ type notice struct {
 // the order of the causes.
 func groups(notices []notice) []WarningGroup {
 	var out []WarningGroup
-	about := map[string][]string{}
-	key := func(n notice) string { return fmt.Sprint(n.cause, n.changes) }
+	var about [][]string // as out
 	for _, n := range notices {
 		i := slices.IndexFunc(out,
 			func(g WarningGroup) bool { return g.Cause == n.cause && g.Changes == n.changes })
 		if i < 0 {
 			i = len(out)
 			out = append(out, WarningGroup{Cause: n.cause, Changes: n.changes})
+			about = append(about, nil)
 		}
 		out[i].Warnings = append(out[i].Warnings, n.text)
 		for _, a := range n.about {
-			if !slices.Contains(about[key(n)], a) {
-				about[key(n)] = append(about[key(n)], a)
+			if !slices.Contains(about[i], a) {
+				about[i] = append(about[i], a)
 			}
 		}
 	}
 	for i := range out {
 		g := &out[i]
-		names := about[key(notice{cause: g.Cause, changes: g.Changes})]
 		_, c := g.of()
 		switch {
 		case len(g.Warnings) == 1:
 			g.Text = g.Warnings[0]
-		case c.text != "" && len(names) > 0:
-			g.Text = fmt.Sprintf(c.text, strings.Join(names, "; "))
+		case c.text != "" && len(about[i]) > 0:
+			g.Text = fmt.Sprintf(c.text, strings.Join(about[i], "; "))
 		default:
 			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0],
 				count(len(g.Warnings)-1, "more warning", "more warnings"))
@@ -140,12 +133,12 @@ func groups(notices []notice) []WarningGroup {
 
 // noticesOf are the warnings of verdicts: each text once, followed by the endpoints that it is
 // about.
-func noticesOf(all []judgedAs) []notice {
+func noticesOf(all []NamedVerdict) []notice {
 	var out []notice
 	index := map[string]int{}
 	of := map[string]string{} // the verdict that a text was last about
 	for _, j := range all {
-		for i, r := range j.verdict.Results {
+		for i, r := range j.Verdict.Results {
 			for _, w := range r.Warnings {
 				at, seen := index[w.Text]
 				if !seen {
@@ -153,18 +146,18 @@ func noticesOf(all []judgedAs) []notice {
 					index[w.Text] = at
 					out = append(out, notice{cause: causeOf(w), text: w.Text + " ("})
 				}
-				n := &out[at]
+				n, name := &out[at], strings.TrimSpace(j.Name+" "+r.Name)
 				switch {
 				case !seen:
-					n.text += strings.TrimSpace(j.name + " " + r.Name)
-				case of[w.Text] == j.name:
+					n.text += name
+				case of[w.Text] == j.Name:
 					n.text += ", " + r.Name
 				default:
-					n.text += "; " + strings.TrimSpace(j.name+" "+r.Name)
+					n.text += "; " + name
 				}
-				of[w.Text] = j.name
-				n.about = append(n.about, strings.TrimSpace(j.name+" "+r.Name))
-				n.changes = n.changes || changedBy(j.verdict, i, w)
+				of[w.Text] = j.Name
+				n.about = append(n.about, name)
+				n.changes = n.changes || changedBy(j.Verdict, i, w)
 			}
 		}
 	}
@@ -216,9 +209,5 @@ func changesVerdict(v verdict.Verdict, i int, other verdict.Kind) bool {
 }
 
 func resultNames(results []verdict.Result) []string {
-	names := make([]string, len(results))
-	for i, r := range results {
-		names[i] = r.Name
-	}
-	return names
+	return textsOf(results, func(r verdict.Result) string { return r.Name })
 }

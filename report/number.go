@@ -245,9 +245,15 @@ type Delta struct {
 	FromBounds bool `json:"from_bounds,omitempty"`
 }
 
+// interval is a difference with its interval, at a level that the text around it names.
+func interval(v, lo, hi float64) *Delta {
+	return &Delta{Value: Number(v), Lo: Number(lo), Hi: Number(hi)}
+}
+
 func deltaOf(r verdict.Result) *Delta {
 	lo, hi, level := r.Decisive()
-	d := &Delta{Value: Number(r.Effect), Lo: Number(lo), Hi: Number(hi), Level: Number(level)}
+	d := interval(r.Effect, lo, hi)
+	d.Level = Number(level)
 	switch { // more than half of the pairs are bounds: one end is all that is known
 	case d.Value.Known():
 		d.FromBounds = r.Censored() && r.HasInterval()
@@ -263,13 +269,18 @@ func deltaOf(r verdict.Result) *Delta {
 	return d
 }
 
-// quantileMS is a quantile of the response in milliseconds, NaN of too few operations.
-func quantileMS(w *measure.Window, q float64) Number {
-	if w.Response.Count() < stats.LeastOps(q) {
-		return unknown
+// quantilesMS are quantiles in milliseconds, NaN of too few operations.
+func quantilesMS(h *measure.Histogram) (p50, p95, p99 Number) {
+	of := func(q float64) Number {
+		if h.Count() < stats.LeastOps(q) {
+			return unknown
+		}
+		return inMS(h.Quantile(q))
 	}
-	return Number(float64(w.Response.Quantile(q)) / float64(time.Millisecond))
+	return of(0.50), of(0.95), of(0.99)
 }
+
+func inMS(d time.Duration) Number { return Number(float64(d) / float64(time.Millisecond)) }
 
 // alphaText writes a level: "2.21 %".
 func alphaText(alpha float64) string { return trim(fixed(100*alpha, 2)) + " %" }

@@ -14,24 +14,24 @@ import (
 )
 
 func TestDeltaText(t *testing.T) {
-	nan := unknown
+	nan := math.NaN()
 	for _, tt := range []struct {
 		d    *Delta
 		want string
 	}{
 		{nil, "–"},
-		{&Delta{Value: nan, Lo: nan, Hi: nan}, "–"},
+		{interval(nan, nan, nan), "–"},
 		// Published differences of single runs.
-		{&Delta{Value: 16007.0/14186 - 1, Lo: nan, Hi: nan}, "+12.8 %"},
-		{&Delta{Value: 16301.0/16347 - 1, Lo: nan, Hi: nan}, "-0.28 %"},
-		{&Delta{Value: 16378.0/16997 - 1, Lo: nan, Hi: nan}, "-3.6 %"},
-		{&Delta{Value: 3.56, Lo: nan, Hi: nan}, "+356 %"},
-		{&Delta{Value: -0.00001, Lo: nan, Hi: nan}, "+0.00 %"},
-		{&Delta{Value: 0.128, Lo: 0.109, Hi: 0.1471}, "+12.8 % [+10.9, +14.7]"},
-		{&Delta{Value: 0.128, Lo: -0.3, Hi: 0.6}, "+13 % [-30, +60]"},
-		{&Delta{Value: 0.0012, Lo: 0.0008, Hi: 0.0016}, "+0.12 % [+0.08, +0.16]"},
-		{&Delta{Value: 0.0012, Lo: 0.00118, Hi: 0.00122}, "+0.120 % [+0.118, +0.122]"},
-		{&Delta{Value: -0.18, Lo: nan, Hi: nan, Bound: "<="}, "<= -18.0 %"},
+		{interval(16007.0/14186-1, nan, nan), "+12.8 %"},
+		{interval(16301.0/16347-1, nan, nan), "-0.28 %"},
+		{interval(16378.0/16997-1, nan, nan), "-3.6 %"},
+		{interval(3.56, nan, nan), "+356 %"},
+		{interval(-0.00001, nan, nan), "+0.00 %"},
+		{interval(0.128, 0.109, 0.1471), "+12.8 % [+10.9, +14.7]"},
+		{interval(0.128, -0.3, 0.6), "+13 % [-30, +60]"},
+		{interval(0.0012, 0.0008, 0.0016), "+0.12 % [+0.08, +0.16]"},
+		{interval(0.0012, 0.00118, 0.00122), "+0.120 % [+0.118, +0.122]"},
+		{&Delta{Value: -0.18, Lo: unknown, Hi: unknown, Bound: "<="}, "<= -18.0 %"},
 	} {
 		if got := tt.d.text(); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.d, got, tt.want)
@@ -186,14 +186,7 @@ func TestSearchRules(t *testing.T) {
 			From: 0,
 			To:   10 * time.Second,
 		}, {Name: "search", From: 10 * time.Second, To: 20 * time.Second}}
-		r.Events = append(r.Events, record.Event{
-			At:    10 * time.Second,
-			Kind:  "slo",
-			Rule:  rule,
-			Value: 0.5,
-			Limit: 2,
-			Phase: "measured",
-		})
+		r.Events = append(r.Events, evaluated(10*time.Second, "measured", rule, 0.5, 2))
 		for k := range 10 {
 			at := time.Duration(10+k) * time.Second
 			r.Events = append(r.Events, record.Event{At: at, Kind: "users", Users: users + k},

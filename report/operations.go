@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plimsoll/judge/verdict"
@@ -36,10 +35,7 @@ func (b *builder) operations() {
 						w.Count() == 0 && w.Response.Count() == 0 {
 						continue
 					}
-					if merged[i][name] == nil {
-						merged[i][name] = measure.NewWindow(name)
-					}
-					merged[i][name].Merge(w)
+					merge(merged[i], map[string]*measure.Window{name: w})
 					if !workload.OfAnswers(name) && !workload.OfChecks(name) && !slices.Contains(names, name) {
 						names = append(names, name)
 					}
@@ -54,11 +50,10 @@ func (b *builder) operations() {
 		for _, name := range names {
 			row := OpRow{Name: name}
 			for i := range b.Arms {
-				answers := workload.AnswersOf(merged[i], func(op string) bool { return op == name })
-				cell := opCell(merged[i][name], seconds[i], tails[i].Ops[name], answers)
-				cell.Expected = workload.ExpectedOf(merged[i], func(op string) bool {
-					return op == name
-				})
+				is := func(op string) bool { return op == name }
+				cell := opCell(merged[i][name], seconds[i], tails[i].Ops[name],
+					workload.AnswersOf(merged[i], is))
+				cell.Expected = workload.ExpectedOf(merged[i], is)
 				row.Arms = append(row.Arms, cell)
 			}
 			t.Rows = append(t.Rows, row)
@@ -121,7 +116,7 @@ func opCell(w *measure.Window, seconds float64, end record.TailOp,
 		c.Errors = Number(float64(c.Failed) / float64(c.Count))
 	}
 	c.Classes, c.Statuses = Counts(w.ByClass()), Counts(answers)
-	c.P50, c.P95, c.P99 = quantileMS(w, 0.50), quantileMS(w, 0.95), quantileMS(w, 0.99)
+	c.P50, c.P95, c.P99 = quantilesMS(w.Response)
 	for _, of := range []struct {
 		name string
 		q    float64
@@ -136,7 +131,8 @@ func opCell(w *measure.Window, seconds float64, end record.TailOp,
 func (d Document) opSections() []section {
 	var out []section
 	for _, o := range d.Ops {
-		t := opTable([]string{"Operation", "Arm"}, false, false)
+		t := newTable("Operation", "Arm", ">Count", ">per s", ">Errors", ">p50 ms", ">p95 ms",
+			">p99 ms")
 		for _, row := range o.Rows {
 			for i, c := range row.Arms {
 				name := row.Name
@@ -144,33 +140,25 @@ func (d Document) opSections() []section {
 					t.add(name, d.Arms[i].Label, "none measured", dash, dash, dash, dash, dash)
 					continue
 				}
-				latency := func(name string, v Number) string { return o.latency(i, c, name, v) }
-				t.add(name, d.Arms[i].Label, opCells(c, latency))
+				t.add(name, d.Arms[i].Label, opCells(c, o.mark(i)))
 			}
 		}
 		s := section{Level: 3,
 			Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}
 		if len(o.Gone) > 0 {
-			s.Notes = append(s.Notes, "Only the base has: "+list(o.Gone)+".")
+			s.Notes.say("Only the base has: " + list(o.Gone) + ".")
 		}
 		if len(o.New) > 0 {
-			s.Notes = append(s.Notes, "The base does not have: "+list(o.New)+".")
+			s.Notes.say("The base does not have: " + list(o.New) + ".")
 		}
-		s.Notes = append(
-			s.Notes,
-			"All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).",
-		)
-		s.Notes = append(s.Notes, o.edgeNotes()...)
+		s.Notes.say("All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).")
+		s.Notes.say(o.edgeNotes()...)
 		out = append(out, s)
-		if checks, ok := d.checksSection(o); ok {
-			out = append(out, checks)
-		}
-		if more, ok := d.scheduleSection(o); ok {
-			out = append(out, more)
-		} else {
+		out = append(out, d.checksSection(o)...)
+		more := d.scheduleSection(o)
+		if out = append(out, more...); len(more) == 0 {
 			last := &out[len(out)-1]
-			last.Notes = append(last.Notes,
-				"How many operations were intended, and how many were under way at the end of the phase, was not recorded.")
+			last.Notes.say("How many operations were intended, and how many were under way at the end of the phase, was not recorded.")
 		}
 	}
 	return out
@@ -206,25 +194,8 @@ func failureText(c OpCell) string {
 		strings.Join(parts, ", "))
 }
 
-// opTable begins a table of operations: columns that name a row, then the common ones; more has a
-// run's mean and maximum, and within its own interval.
-func opTable(first []string, more, within bool) *table {
-	head := slices.Concat(first, []string{">Count", ">per s", ">Errors"})
-	if more {
-		head = append(head, ">mean ms")
-	}
-	head = append(head, ">p50 ms", ">p95 ms", ">p99 ms")
-	if more {
-		head = append(head, ">max ms")
-	}
-	if within {
-		head = append(head, ">95 % of p95")
-	}
-	return newTable(head...)
-}
-
-// opCells are the cells of an operation behind its name; latency writes one by its name.
-func opCells(c OpCell, latency func(name string, v Number) string) []string {
-	return []string{strconv.FormatUint(c.Count, 10), sig(c.Rate, 3), errorText(c),
-		latency("p50", c.P50), latency("p95", c.P95), latency("p99", c.P99)}
+// opCells are the cells of an operation behind its name, with a mark behind its latencies.
+func opCells(c OpCell, mark string) []string {
+	return cells(c.Count, c.Rate, errorText(c), c.latency("p50", c.P50, mark),
+		c.latency("p95", c.P95, mark), c.latency("p99", c.P99, mark))
 }

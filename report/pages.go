@@ -22,7 +22,13 @@ const (
 
 // NewPageRef names a page: <run>_<test>_<kind>.html.
 func NewPageRef(r RunData, test, kind string) PageRef {
-	id := cmp.Or(r.Cell.Run, r.Manifest.ID)
+	cell, m := r.Cell, r.Manifest
+	if cell.Run == "" { // a run by itself
+		cell.Run = m.ID
+		cell.Block = m.Block
+		cell.Arm = m.Arm
+		cell.Engine = m.Engine
+	}
 	// A run's id is the name of a directory, whole: cutting it could make two alike.
 	file := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' ||
@@ -30,15 +36,9 @@ func NewPageRef(r RunData, test, kind string) PageRef {
 			return c
 		}
 		return '-'
-	}, id)
-	p := PageRef{Kind: kind, Test: test, Run: id, Block: r.Cell.Block, Arm: r.Cell.Arm,
-		Engine: r.Cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
-	if r.Cell.Run == "" { // a run by itself
-		p.Block = r.Manifest.Block
-		p.Arm = r.Manifest.Arm
-		p.Engine = r.Manifest.Engine
-	}
-	return p
+	}, cell.Run)
+	return PageRef{Kind: kind, Test: test, Run: cell.Run, Block: cell.Block, Arm: cell.Arm,
+		Engine: cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
 }
 
 // A Page is a frozen view of one run in one of its tests: its hosts, processes and databases, or
@@ -76,11 +76,8 @@ type PanelLine struct {
 // or the unit of its PromQL.
 func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch) Panel {
 	p := Panel{Group: "Rules", Title: rule, Rule: rule, Broken: broken, Unknown: unknown}
-	scale := 1.0
-	if r, err := plan.ParseSLO(rule); err == nil {
-		p.Unit, scale = ruleUnit(r.Unit)
-	}
-	p.Limit = tidy(limit * scale)
+	unit, scale := ruleUnit(ruleOf(rule).Unit)
+	p.Unit, p.Limit = unit, tidy(limit*scale)
 	l := PanelLine{Name: "value"}
 	l.T, l.V = value.T, make([]float64, len(value.V))
 	for i, v := range value.V {
@@ -105,23 +102,14 @@ func (p Panel) graph(measuredFrom float64) Graph {
 		lines = lines[:draw.Arms]
 		g.Note = fmt.Sprintf("%s with lower peaks left out", count(rest, "line", "lines"))
 	}
-	usable := make([]Line, len(lines))
-	for i := range lines {
-		usable[i] = lines[i].usable()
-		lines[i].Line = usable[i]
-	}
-	step := gridStep(usable)
+	arms, usable := make([]ArmLine, len(lines)), make([][]Line, len(lines))
 	for i, l := range lines {
-		if len(l.T) == 0 || step <= 0 {
-			continue
+		arms[i] = ArmLine{Arm: l.Name, Index: i, Of: 1}
+		if line := l.usable(); len(line.T) > 0 {
+			usable[i] = []Line{line}
 		}
-		a := overlay([]Line{l.Line}, step)
-		a.Arm = l.Name
-		a.Index = i
-		a.Of = 1
-		g.Arms = append(g.Arms, a)
 	}
-	if len(g.Arms) == 0 && g.NoData == "" {
+	if g.Arms = onGrid(arms, usable); len(g.Arms) == 0 && g.NoData == "" {
 		g.NoData = "it has no values in this test"
 	}
 	return Graph{data: g, panel: true}
@@ -226,28 +214,16 @@ func (p Page) header(b *bytes.Buffer) {
 
 // pages collects the pages of the judged runs: by engine, test and block, base first.
 func (b *builder) pages() {
-	order := func(arm string) int {
-		return slices.IndexFunc(b.Arms, func(a ArmLabel) bool { return a.Name == arm })
+	for _, r := range b.judged {
+		b.Pages = append(b.Pages, r.Pages...)
 	}
-	for _, e := range b.Engines {
-		for _, test := range []string{Bounded, Unbounded} {
-			var all []PageRef
-			for _, r := range b.judged {
-				for _, p := range r.Pages {
-					if p.Engine == e.Key && p.Test == test {
-						all = append(all, p)
-					}
-				}
-			}
-			slices.SortStableFunc(all, func(x, y PageRef) int {
-				return cmp.Or(
-					cmp.Compare(x.Block, y.Block),
-					cmp.Compare(order(x.Arm), order(y.Arm)),
-				)
-			})
-			b.Pages = append(b.Pages, all...)
-		}
+	by := func(names []string, x, y string) int {
+		return cmp.Compare(slices.Index(names, x), slices.Index(names, y))
 	}
+	slices.SortStableFunc(b.Pages, func(x, y PageRef) int {
+		return cmp.Or(by(b.c.Engines, x.Engine, y.Engine), cmp.Compare(x.Test, y.Test),
+			cmp.Compare(x.Block, y.Block), by(b.c.Arms, x.Arm, y.Arm))
+	})
 }
 
 // pageSections lists the pages: a row for each test and block, a column for each arm.

@@ -66,22 +66,9 @@ func searched(kind, rule string, margins ...record.RuleMargin) RunData {
 			Phase:    "search",
 		})
 	}
-	r.Events = append(r.Events, record.Event{
-		At:    20 * time.Second,
-		Kind:  "slo",
-		Rule:  "cpu(app) < 85%",
-		Value: 0.5,
-		Limit: 0.85,
-		Phase: measuredPhase,
-	},
-		record.Event{
-			At:    20 * time.Second,
-			Kind:  "slo",
-			Rule:  "p99(op) < 2s",
-			Value: 1.8,
-			Limit: 2,
-			Phase: measuredPhase,
-		})
+	r.Events = append(r.Events,
+		evaluated(20*time.Second, measuredPhase, "cpu(app) < 85%", 0.5, 0.85),
+		evaluated(20*time.Second, measuredPhase, "p99(op) < 2s", 1.8, 2))
 	return r
 }
 
@@ -99,22 +86,9 @@ func TestDominant(t *testing.T) {
 	}}
 	least := searched(record.Estimate, "")
 	least.Events = []record.Event{
-		{
-			At:    20 * time.Second,
-			Kind:  "slo",
-			Rule:  "promql: free > 10",
-			Value: 11,
-			Limit: 10,
-			Phase: measuredPhase,
-		},
-		{
-			At:    20 * time.Second,
-			Kind:  "slo",
-			Rule:  "p99(op) < 2s",
-			Value: 1.2,
-			Limit: 2,
-			Phase: measuredPhase,
-		}}
+		evaluated(20*time.Second, measuredPhase, "promql: free > 10", 11, 10),
+		evaluated(20*time.Second, measuredPhase, "p99(op) < 2s", 1.2, 2),
+	}
 	none := searched(record.Estimate, "")
 	none.Manifest.Capacity = nil
 	for _, tt := range []struct {

@@ -47,14 +47,7 @@ func documentParts() []part {
 		{Runs, validity, (*builder).disturbances, nil},
 		{Runs, "Graphs", (*builder).graphs, Document.graphSections},
 		{Runs, "More", (*builder).chapters, Document.chapterSections},
-		{Ladder, "", nil, ofSizing((*SizingPart).methodSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).setupSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).stepSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).adviceSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).offerSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).failureSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).driftSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).runSection)},
+		{Ladder, "", nil, Document.sizingSections},
 		{Releases, "", nil, Document.trendSections},
 	}
 }

@@ -68,16 +68,12 @@ func Planted(d Document, fault string) string {
 // first that is better or worse.
 func plantedNumbers(results []verdict.Result) string {
 	var shown []string
-	decides := func(r verdict.Result) bool {
-		return r.Kind == verdict.Worse ||
-			r.Kind == verdict.Better
-	}
 	show := func(fits func(verdict.Result) bool) {
 		if i := slices.IndexFunc(results, fits); i >= 0 {
 			shown = append(shown, plain.OneLine(results[i].Name)+" "+effect(results[i]))
 		}
 	}
 	show(func(r verdict.Result) bool { return r.Name == leading })
-	show(func(r verdict.Result) bool { return r.Name != leading && r.Failed == nil && decides(r) })
+	show(func(r verdict.Result) bool { return r.Name != leading && r.Failed == nil && decided(r) })
 	return strings.Join(shown, ", ")
 }

@@ -70,8 +70,8 @@ func noiseText(b record.Before, label func(string) string) string {
 	var parts []string
 	engine := ""
 	for i, n := range b.Noise {
-		lines = lines + n.Lines
-		wrong = wrong + n.False
+		lines += n.Lines
+		wrong += n.False
 		most = max(most, n.Comparisons)
 		if pairs == 0 || n.Pairs < pairs {
 			pairs = n.Pairs
@@ -169,9 +169,9 @@ func (d Document) protocolSections() []section {
 			"All arms are one build: every difference is noise, and a verdict of better or worse is a false one. The store's registry of such comparisons has its lines (plimsoll ls -aa).",
 		)
 	}
-	s.Items = append(s.Items, p.Gathered...)
-	s.Items = append(s.Items, p.modeTexts(d)...)
-	s.Items = append(s.Items, d.levelTexts()...)
+	s.Items.say(p.Gathered...)
+	s.Items.say(p.modeTexts(d)...)
+	s.Items.say(d.levelTexts()...)
 	if b := p.Before; b != nil {
 		add("Before the first run (%s, plan %s) it was stated:",
 			b.At.UTC().Format("2006-01-02 15:04:05 MST"), p.PlanDigest)
@@ -179,17 +179,15 @@ func (d Document) protocolSections() []section {
 			add("%s.", sentence(t))
 		}
 	}
-	s.Items = append(s.Items, p.lookTexts(d)...)
+	s.Items.say(p.lookTexts(d)...)
 	for _, r := range p.Resumed {
-		s.Items = append(s.Items, resumedText(r, p.Duet != nil))
+		s.Items.say(resumedText(r, p.Duet != nil))
 	}
-	s.Items = append(s.Items, p.canaryTexts(d)...)
+	s.Items.say(p.canaryTexts(d)...)
 	s.Table = d.noiseTable()
 	if s.Table != nil {
-		s.Notes = append(
-			s.Notes,
-			"Sd of runs: how much runs of one build vary, here from the differences within the blocks (divided by the root of two), "+
-				"and in comparisons of a build with itself in this environment. Could find before: what was expected before the first run; after: what this comparison's own spread allows.",
+		s.Notes.say("Sd of runs: how much runs of one build vary, here from the differences within the blocks (divided by the root of two), " +
+			"and in comparisons of a build with itself in this environment. Could find before: what was expected before the first run; after: what this comparison's own spread allows.",
 		)
 	}
 	return []section{s}
@@ -201,11 +199,8 @@ func resumedText(r record.Resumption, duet bool) string {
 	if duet {
 		why = "made in turns"
 	}
-	text := fmt.Sprintf("It was cut on %s", r.Cut.UTC().Format("2006-01-02 15:04:05 MST"))
-	if r.Why != "" {
-		text += " (" + r.Why + ")"
-	}
-	text += fmt.Sprintf(" and went on %s later", aboutTime(r.At.Sub(r.Cut)))
+	text := fmt.Sprintf("It was cut on %s%s and went on %s later",
+		r.Cut.UTC().Format("2006-01-02 15:04:05 MST"), inParens(r.Why), aboutTime(r.At.Sub(r.Cut)))
 	switch {
 	case r.Block == 0:
 		text += ", between two blocks: no pair spans the gap"

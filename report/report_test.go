@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"image"
 	"image/color"
 	"image/png"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"plimsoll/judge/limiter"
@@ -159,10 +161,9 @@ func written[D any](t *testing.T, form func(io.Writer, D) error, d D) string {
 	return string(render(t, func(w io.Writer) error { return form(w, d) }))
 }
 
-// reported is a form that every report has.
-func reported(t *testing.T, form func(io.Writer, Document) error, d Document) string {
-	t.Helper()
-	return written(t, form, d)
+// evaluated is an evaluation of a rule.
+func evaluated(at time.Duration, phase, rule string, value, limit float64) record.Event {
+	return record.Event{At: at, Kind: "slo", Phase: phase, Rule: rule, Value: value, Limit: limit}
 }
 
 // ofBase is the input of runs of one arm without a database, a block each.
@@ -182,7 +183,7 @@ func screenText(t *testing.T, d Document, width int) string {
 // readBack reads the JSON form of a report.
 func readBack(t *testing.T, d Document, into any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(reported(t, JSON, d)), into); err != nil {
+	if err := json.Unmarshal([]byte(written(t, JSON, d)), into); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -206,7 +207,7 @@ func TestGolden(t *testing.T) {
 	for name, s := range scenes() {
 		t.Run(name, func(t *testing.T) {
 			d := From(s.input())
-			brief := reported(t, Markdown, d)
+			brief := written(t, Markdown, d)
 			golden(t, name+".md", brief)
 			if n := strings.Count(brief, "\n"); n > 250 {
 				t.Errorf("report.md has %d lines, want 250 at most", n)
@@ -226,9 +227,9 @@ func TestGolden(t *testing.T) {
 				graphs, c.Graphs[0] = append(graphs, d.Graphs[c.Graphs[0]]), len(graphs)
 			}
 			d.Graphs = graphs
-			golden(t, name+".html", bare(reported(t, HTML, d)))
+			golden(t, name+".html", bare(written(t, HTML, d)))
 			var indented bytes.Buffer
-			if err := json.Indent(&indented, []byte(reported(t, JSON, d)), "", " "); err != nil {
+			if err := json.Indent(&indented, []byte(written(t, JSON, d)), "", " "); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".json", indented.Bytes())
@@ -242,8 +243,8 @@ func TestSameInputSameBytes(t *testing.T) {
 	for name := range wholeScenes {
 		forms := func() string {
 			d := From(scenes()[name].input())
-			return reported(t, Markdown, d) + written(t, FullMarkdown, d) +
-				string(render(t, d.Answer().SVG)) + reported(t, HTML, d) + reported(t, JSON, d)
+			return written(t, Markdown, d) + written(t, FullMarkdown, d) +
+				string(render(t, d.Answer().SVG)) + written(t, HTML, d) + written(t, JSON, d)
 		}
 		first := forms()
 		for range 3 {
@@ -263,11 +264,11 @@ func TestJSONReadsBack(t *testing.T) {
 		d := From(s.input())
 		var again Document
 		readBack(t, d, &again)
-		if reported(t, JSON, d) != reported(t, JSON, again) {
+		if written(t, JSON, d) != written(t, JSON, again) {
 			t.Errorf("%s: the document changes when it is read back", name)
 		}
 		if written(t, FullMarkdown, d) != written(t, FullMarkdown, again) ||
-			reported(t, Markdown, d) != reported(t, Markdown, again) {
+			written(t, Markdown, d) != written(t, Markdown, again) {
 			t.Errorf("%s: the document that was read back makes another report", name)
 		}
 	}
@@ -305,7 +306,7 @@ func TestScreenFits(t *testing.T) {
 // page itself and pages beside it.
 func TestHTMLIsClosed(t *testing.T) {
 	for name, s := range scenes() {
-		checkClosed(t, name, reported(t, HTML, From(s.input())))
+		checkClosed(t, name, written(t, HTML, From(s.input())))
 	}
 }
 
@@ -362,7 +363,7 @@ func checkClosed(t *testing.T, name, page string) {
 func TestMarkdownTablesHold(t *testing.T) {
 	for name, s := range scenes() {
 		columns := 0
-		for i, line := range strings.Split(reported(t, Markdown, From(s.input())), "\n") {
+		for i, line := range strings.Split(written(t, Markdown, From(s.input())), "\n") {
 			if !strings.HasPrefix(line, "|") {
 				columns = 0
 				continue
@@ -431,7 +432,7 @@ func TestReleaseContinues(t *testing.T) {
 	if len(d.Actions) != 1 || d.Actions[0] != "Mine." || d.DraftedActions || d.DraftedComments {
 		t.Errorf("a person's words were replaced: %v", d.Actions)
 	}
-	has(t, reported(t, Markdown, d), "- My *own* words.\n")
+	has(t, written(t, Markdown, d), "- My *own* words.\n")
 }
 
 // TestPoor makes documents of inputs that are nearly nothing.
@@ -463,22 +464,9 @@ func TestPoor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := From(in)
-			for _, f := range []func(io.Writer) error{
-				func(w io.Writer) error {
-					return Markdown(w, d)
-				}, func(w io.Writer) error {
-					return FullMarkdown(w, d)
-				}, func(w io.Writer) error {
-					return HTML(w, d)
-				}, d.Answer().SVG, d.Answer().PNG,
-				func(w io.Writer) error {
-					return JSON(w, d)
-				}, func(w io.Writer) error {
-					return Screen(w, d, 100)
-				},
-			} {
-				if len(render(t, f)) == 0 {
-					t.Error("an empty report")
+			for _, f := range append(d.Forms(), drawings(AnswerFile, d.Answer())...) {
+				if len(render(t, f.Write)) == 0 {
+					t.Errorf("an empty report: %+v", f)
 				}
 			}
 			for _, g := range Graphs(d) {
@@ -492,7 +480,21 @@ func TestPoor(t *testing.T) {
 }
 
 // armColors are the colors of the first two arms.
-var armColors = []color.NRGBA{{0x00, 0x72, 0xB2, 0xff}, {0xD5, 0x5E, 0x00, 0xff}}
+var armColors = []color.Color{
+	color.NRGBA{0x00, 0x72, 0xB2, 0xff}, color.NRGBA{0xD5, 0x5E, 0x00, 0xff},
+}
+
+// pixels counts the pixels of a picture that have the color of an arm.
+func pixels(m image.Image, arm int) (n int) {
+	for y := range m.Bounds().Dy() {
+		for x := range m.Bounds().Dx() {
+			if color.NRGBAModel.Convert(m.At(x, y)) == armColors[arm] {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 func TestPNG(t *testing.T) {
 	for _, g := range Graphs(From(scenes()["full"].input()))[:2] {
@@ -503,19 +505,10 @@ func TestPNG(t *testing.T) {
 		if b := m.Bounds(); b.Dx() != pngWidth || b.Dy() != pngHeight {
 			t.Errorf("%s is %v", g.File, b)
 		}
-		found := map[int]int{}
-		for y := range pngHeight {
-			for x := range pngWidth {
-				r, gr, b, _ := m.At(x, y).RGBA()
-				for i, c := range armColors {
-					if uint8(r>>8) == c.R && uint8(gr>>8) == c.G && uint8(b>>8) == c.B {
-						found[i]++
-					}
-				}
+		for i := range armColors {
+			if n := pixels(m, i); n < 500 {
+				t.Errorf("%s: the curve of arm %d has %d pixels", g.File, i, n)
 			}
-		}
-		if found[0] < 500 || found[1] < 500 {
-			t.Errorf("%s: the curves have %v pixels", g.File, found)
 		}
 	}
 }

@@ -196,6 +196,16 @@ type StatementsOf struct {
 // capacityName is the endpoint of the unbounded test.
 const capacityName = "capacity"
 
+// resultOf returns the result of a verdict on an endpoint; false where it has none.
+func resultOf(v verdict.Verdict, endpoint string) (verdict.Result, bool) {
+	for _, r := range v.Results {
+		if r.Name == endpoint {
+			return r, true
+		}
+	}
+	return verdict.Result{}, false
+}
+
 // Attributed is the attribution of the cost of one role, with the files behind it.
 type Attributed struct {
 	attribution.Attribution

@@ -17,9 +17,9 @@ func addRows(all, rows []workload.RowCount) []workload.RowCount {
 			continue
 		}
 		x := &all[i]
-		x.Least = x.Least + r.Least
-		x.Most = x.Most + r.Most
-		x.Actual = x.Actual + r.Actual
+		x.Least += r.Least
+		x.Most += r.Most
+		x.Actual += r.Actual
 		if r.Unknown && !x.Unknown {
 			x.Unknown, x.Why = true, r.Why
 		}

@@ -130,29 +130,35 @@ func RuleLine(e record.Event) string {
 // ruleNumbers writes the value and the limit of an evaluation, the operations of one that was not
 // judged, and, where the event has it, which part of the target broke the rule, and when.
 func ruleNumbers(e record.Event) string {
-	rule, err := plan.ParseSLO(e.Rule)
-	if err != nil {
-		rule = plan.SLO{}
-	}
-	text := fmt.Sprintf("%s, limit %s", ruleValue(rule.Unit, Number(e.Value)),
-		limitValue(RuleRow{Unit: rule.Unit, Limit: Number(e.Limit)}))
+	rule := ruleOf(e.Rule)
+	text := valueAndLimit(rule.Unit, e.Value, e.Limit)
 	switch {
 	case tooFew(e) && e.Count < uint64(rule.Min):
 		text += fmt.Sprintf(", %d operations where it needs %d", e.Count, rule.Min)
 	case tooFew(e):
 		text += ", for too short a time"
 	}
-	if e.Text != "" {
-		text += " (" + e.Text + ")"
-	}
-	return text
+	return text + inParens(e.Text)
 }
 
 // limitValue writes the limit of a rule as it was meant: "2 s", not "2.00 s".
-func limitValue(r RuleRow) string {
-	number, unit, ok := strings.Cut(ruleValue(r.Unit, r.Limit), " ")
+func limitValue(unit string, limit Number) string {
+	number, unit, ok := strings.Cut(ruleValue(unit, limit), " ")
 	if !ok {
 		return trim(number)
 	}
 	return trim(number) + " " + unit
+}
+
+func valueAndLimit(unit string, value, limit float64) string {
+	return ruleValue(unit, Number(value)) + ", limit " + limitValue(unit, Number(limit))
+}
+
+// ruleOf reads the text of a rule; one of another version has neither unit nor least operations.
+func ruleOf(text string) plan.SLO {
+	r, err := plan.ParseSLO(text)
+	if err != nil {
+		return plan.SLO{}
+	}
+	return r
 }

@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
-	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/stats"
 )
@@ -39,11 +39,8 @@ func (b *builder) rules() {
 }
 
 func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
-	row := RuleRow{Rule: rule, Arm: arm}
-	if r, err := plan.ParseSLO(rule); err == nil {
-		row.Unit = r.Unit
-	}
-	search := RuleSearch{FirstUsers: unknown}
+	row := RuleRow{Rule: rule, Arm: arm, Unit: ruleOf(rule).Unit}
+	var search RuleSearch
 	var first []float64
 	for _, r := range b.of(engine, arm) {
 		seen := false
@@ -86,9 +83,7 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 		}
 	}
 	if search.Evaluations > 0 {
-		if len(first) > 0 {
-			search.FirstUsers = Number(stats.Median(first))
-		}
+		search.FirstUsers = Number(stats.Median(first))
 		row.Search = &search
 	}
 	return row, row.Search != nil || len(row.Measured) > 0
@@ -153,8 +148,8 @@ func (d Document) ruleSections() []section {
 				first = fmt.Sprintf("%.0f users (%s)", r.Search.FirstUsers,
 					count(r.Search.FirstRuns, "run", "runs"))
 			}
-			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r), r.Search.Evaluations, r.Search.Violated,
-				r.Search.NoData, r.Search.TooFew, first)
+			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r.Unit, r.Limit), r.Search.Evaluations,
+				r.Search.Violated, r.Search.NoData, r.Search.TooFew, first)
 		}
 		if len(t.Rows) > 0 {
 			s := section{Level: 3, Title: "Rules in the unbounded test" + label, Table: t,
@@ -171,11 +166,9 @@ func (d Document) ruleSections() []section {
 // measuredRules shows each rule's value in each run of the bounded test.
 func (d Document) measuredRules(rt RuleTable) (section, bool) {
 	var blocks []int
-	seen := map[int]bool{}
 	for _, r := range rt.Rows {
 		for _, v := range r.Measured {
-			if !seen[v.Block] {
-				seen[v.Block] = true
+			if !slices.Contains(blocks, v.Block) {
 				blocks = append(blocks, v.Block)
 			}
 		}
@@ -199,7 +192,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 			continue
 		}
 		broken, missing, few := r.tally()
-		lo, hi := unknown, unknown
+		lo, hi := Number(math.Inf(1)), Number(math.Inf(-1)) // not known
 		byBlock := map[int]string{}
 		for _, v := range r.Measured {
 			text := ruleValue(r.Unit, v.Value)
@@ -214,12 +207,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 			}
 			byBlock[v.Block] = text
 			if v.Value.Known() {
-				if !lo.Known() || v.Value < lo {
-					lo = v.Value
-				}
-				if !hi.Known() || v.Value > hi {
-					hi = v.Value
-				}
+				lo, hi = min(lo, v.Value), max(hi, v.Value)
 			}
 		}
 		held, n := "yes", len(r.Measured)
@@ -234,7 +222,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		if r.Warning && broken+missing > 0 {
 			held += "; only warns"
 		}
-		row := []string{r.Rule, d.armLabel(r.Arm), limitValue(r), held}
+		row := []string{r.Rule, d.armLabel(r.Arm), limitValue(r.Unit, r.Limit), held}
 		if each {
 			for _, b := range blocks {
 				row = append(row, orDash(byBlock[b]))

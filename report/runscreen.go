@@ -23,18 +23,18 @@ type RunOp struct {
 // runTable lays the operations of a run out.
 func runTable(ops []RunOp) *table {
 	within := slices.ContainsFunc(ops, func(o RunOp) bool { return o.Within != "" })
-	t := opTable([]string{"Operation"}, true, within)
+	head := []string{"Operation", ">Count", ">per s", ">Errors", ">mean ms", ">p50 ms", ">p95 ms",
+		">p99 ms", ">max ms"}
+	if within {
+		head = append(head, ">95 % of p95")
+	}
+	t := newTable(head...)
 	for _, o := range ops {
-		latency := func(name string, v Number) string {
-			return OpTable{}.latency(0, o.OpCell, name, v)
-		}
-		cells := opCells(o.OpCell, latency)
-		cells = slices.Insert(cells, 3, latency("mean", o.Mean))
-		cells = append([]string{o.Name}, append(cells, latency("max", o.Max))...)
-		if within {
+		cells := slices.Insert(opCells(o.OpCell, ""), 3, o.latency("mean", o.Mean, ""))
+		if cells = append(cells, o.latency("max", o.Max, "")); within {
 			cells = append(cells, orDash(o.Within))
 		}
-		t.add(cells)
+		t.add(o.Name, cells)
 	}
 	return t
 }

@@ -31,12 +31,6 @@ func scheduleOf(runs []RunData) OpSchedule {
 		Intended: unknown,
 		Share:    unknown,
 		Least:    unknown,
-		P50:      unknown,
-		P95:      unknown,
-		P99:      unknown,
-		By50:     unknown,
-		By95:     unknown,
-		By99:     unknown,
 	}
 	all, by := measure.NewWindow("op"), measure.NewWindow("op")
 	intended := 0.0
@@ -66,13 +60,9 @@ func scheduleOf(runs []RunData) OpSchedule {
 	if s.Told > 0 {
 		s.Intended = Number(intended)
 		s.Share = Number((&record.Schedule{Achieved: s.Achieved, Intended: intended}).Share())
-		s.P50 = quantileMS(all, 0.50)
-		s.P95 = quantileMS(all, 0.95)
-		s.P99 = quantileMS(all, 0.99)
-		s.By50 = quantileMS(by, 0.50)
-		s.By95 = quantileMS(by, 0.95)
-		s.By99 = quantileMS(by, 0.99)
 	}
+	s.P50, s.P95, s.P99 = quantilesMS(all.Response)
+	s.By50, s.By95, s.By99 = quantilesMS(by.Response)
 	return s
 }
 
@@ -93,11 +83,16 @@ func mergeSteady(r RunData, all, by *measure.Window) {
 // mark stands behind latencies of an arm whose users waited instead of asking.
 const mark = " †"
 
-// marked reports whether the latencies of an arm carry the mark.
-func (t OpTable) marked(arm int) bool { return arm < len(t.Schedule) && t.Schedule[arm].Marked }
+// mark is the mark of the latencies of an arm; empty for one without.
+func (t OpTable) mark(arm int) string {
+	if arm < len(t.Schedule) && t.Schedule[arm].Marked {
+		return mark
+	}
+	return ""
+}
 
-// latency writes a percentile of a cell: a lower bound, or marked.
-func (t OpTable) latency(arm int, c OpCell, name string, v Number) string {
+// latency writes a percentile of a cell, which may be a lower bound, with a mark behind it.
+func (c OpCell) latency(name string, v Number, mark string) string {
 	s := ms(v)
 	if s == dash {
 		return s
@@ -105,10 +100,7 @@ func (t OpTable) latency(arm int, c OpCell, name string, v Number) string {
 	if slices.Contains(c.AtLeast, name) {
 		s = "≥ " + s
 	}
-	if t.marked(arm) {
-		s += mark
-	}
-	return s
+	return s + mark
 }
 
 // edgeNotes counts the table's operations that were under way at the end of a phase.
@@ -136,10 +128,7 @@ func (t OpTable) edgeNotes() []string {
 }
 
 // scheduleSection is the table of intended and begun operations.
-func (d Document) scheduleSection(o OpTable) (section, bool) {
-	if len(o.Schedule) == 0 {
-		return section{}, false
-	}
+func (d Document) scheduleSection(o OpTable) []section {
 	t := newTable("Arm",
 		">Achieved",
 		">Intended",
@@ -155,8 +144,7 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 	percent := func(n Number) string {
 		return strconv.FormatFloat(100*float64(n), 'f', 2, 64) + " %"
 	}
-	s := section{Level: 3,
-		Title: "Achieved and intended operations" + dashLabel(d.engineLabel(o.Engine)), Table: t}
+	var notes prose
 	for i, c := range o.Schedule {
 		label := d.Arms[i].Label
 		if c.Told == 0 {
@@ -167,10 +155,7 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 			t.add(label, why, dash, dash, dash, dash, dash, dash, dash, dash, dash)
 			continue
 		}
-		end := ""
-		if c.Marked {
-			end = mark
-		}
+		end := o.mark(i)
 		t.add(
 			label,
 			c.Achieved,
@@ -185,7 +170,7 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 			c.By99,
 		)
 		if c.Told+c.Unpaused < c.Runs {
-			s.Notes.add(
+			notes.add(
 				"%s: %d of %d runs did not record it.",
 				label,
 				c.Runs-c.Told-c.Unpaused,
@@ -193,18 +178,18 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 			)
 		}
 	}
-	s.Notes = append(
-		s.Notes,
+	notes = append(
+		notes,
 		"Intended is what users would have begun had each operation taken the median of its name; by schedule is the response as if users had not waited. "+
 			"It is calculated, stands beside what was measured, and enters no verdict (docs/method/time.md).",
 	)
 	if slices.ContainsFunc(o.Schedule, func(c OpSchedule) bool { return c.Marked }) {
-		s.Notes.add(
+		notes.add(
 			"† In a run of this arm fewer than %.0f %% of the intended operations were begun: users waited, and the measured latencies hold few of their waits.",
 			100*record.LeastAchieved,
 		)
 	}
-	return s, true
+	return t.section("Achieved and intended operations"+dashLabel(d.engineLabel(o.Engine)), notes...)
 }
 
 // omissionNotes names the arms whose latencies a finding uses although their users waited instead
@@ -216,7 +201,7 @@ func (d Document) omissionNotes(f NamedVerdict) []string {
 			continue
 		}
 		for i, a := range d.Arms {
-			if t.marked(i) {
+			if t.mark(i) != "" {
 				out.add(
 					"† The users of %s began %s %% of the operations that they intended, in one run %s %%: its latencies hold few of the waits of the others, see Achieved and intended operations.",
 					a.Label,

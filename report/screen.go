@@ -135,14 +135,14 @@ func (s *screen) capacity(d Document) {
 	}
 	level := d.capacityLevel() // the head of the column has it
 	text := func(x *Delta) string { return strings.TrimSuffix(x.text(), " at "+level) }
-	head := []string{"supported users", "arm", "users", "delta, " + level}
-	rows := [][]string{head}
-	if len(d.Arms) == 2 {
+	rows := [][]string{{"supported users", "arm", "users", "delta, " + level}}
+	two := len(d.Arms) == 2
+	if two {
 		rows = [][]string{{"supported users", d.Arms[0].Label, d.Arms[1].Label, "delta, " + level}}
 	}
 	for _, c := range d.Capacity {
 		name := test(d.engineLabel(c.Engine))
-		if len(d.Arms) == 2 {
+		if two {
 			rows = append(rows,
 				[]string{name, c.Cells[0].users(), c.Cells[1].users(), text(c.Cells[1].Delta)})
 			continue
@@ -156,7 +156,7 @@ func (s *screen) capacity(d Document) {
 			name = ""
 		}
 	}
-	if len(d.Arms) == 2 {
+	if two {
 		for _, c := range d.Capacity[1:] {
 			rows = append(rows,
 				[]string{"delta " + d.engineLabel(c.Engine), text(c.Cells[0].ByDatabase),

@@ -16,10 +16,15 @@ import (
 func (b *builder) limiterComments() []string {
 	var out []string
 	for _, e := range b.Engines {
-		var parts, bounded []string
+		var parts, bounded, unstable []string
 		for _, l := range b.Limiters {
+			if l.Engine != e.Key {
+				continue
+			}
+			if l.Unstable > 0 {
+				unstable = append(unstable, b.on(e.Key)+b.armLabel(l.Arm)+l.memory())
+			}
 			switch {
-			case l.Engine != e.Key:
 			case l.Searches == 0 && len(l.Named) > 0:
 				bounded = append(bounded, fmt.Sprintf("%s by %s", b.armLabel(l.Arm), namedText(l)))
 			default:
@@ -40,35 +45,23 @@ func (b *builder) limiterComments() []string {
 			out = append(out,
 				prefix(e.Label)+"the bounded tests were limited: "+strings.Join(bounded, "; ")+".")
 		}
-		out = append(out, b.memories(e.Key)...)
+		out = append(out, unstable...)
 	}
 	return out
 }
 
-// memories name the arms with two capacities.
-func (b *builder) memories(engine string) []string {
-	var out []string
-	for _, l := range b.Limiters {
-		if l.Engine != engine || l.Unstable == 0 {
-			continue
-		}
-		text := fmt.Sprintf(
-			"%s%s: %d of %d searches are unstable and no number in a pair",
-			b.on(engine),
-			b.armLabel(l.Arm),
-			l.Unstable,
-			l.Searches,
+// memory says behind an arm that it has two capacities.
+func (l SearchEnds) memory() string {
+	text := fmt.Sprintf(": %d of %d searches are unstable and no number in a pair", l.Unstable,
+		l.Searches)
+	if l.Held > 0 {
+		text += fmt.Sprintf(
+			"; every rule held up to %.0f users going up, and after an overload up to %.0f: the server remembers an overload, or its effect comes late",
+			l.Reached,
+			l.Held,
 		)
-		if l.Held > 0 {
-			text += fmt.Sprintf(
-				"; every rule held up to %.0f users going up, and after an overload up to %.0f: the server remembers an overload, or its effect comes late",
-				l.Reached,
-				l.Held,
-			)
-		}
-		out = append(out, text+".")
 	}
-	return out
+	return text + "."
 }
 
 // stopText names the rule that stopped the searches of an arm: "cpu(app) < 85% (6 of 6)".
@@ -219,9 +212,6 @@ func (b *builder) limiters() {
 }
 
 func (d Document) limiterSections() []section {
-	if len(d.Limiters) == 0 {
-		return nil
-	}
 	t := newTable("Test", "Arm", "Limited by", "Stopped by the rule", "How the searches ended",
 		"Use of the other rules' limits at the capacity")
 	for _, l := range d.Limiters {

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"plimsoll/judge/verdict"
@@ -16,12 +18,13 @@ const secondaryShown = 20
 func (d Document) secondarySections() []section {
 	var out []section
 	noted := false
-	show := func(title, base, fresh string, f *verdict.Family) {
+	show := func(title, base, fresh string, n NamedVerdict) {
+		f := n.Secondary
 		if f == nil || f.Tested+len(f.Refused)+len(f.Appeared)+len(f.Vanished) == 0 {
 			return
 		}
 		s := section{Level: 3, Title: title, Notes: []string{sentence(f.Sentence) + "."}}
-		found := append(append([]verdict.Secondary{}, f.Worsened...), f.Improved...)
+		found := slices.Concat(f.Worsened, f.Improved)
 		shown := f.Unclear[:min(len(f.Unclear), secondaryShown)]
 		var far []string
 		if len(found)+len(shown) > 0 {
@@ -41,7 +44,7 @@ func (d Document) secondarySections() []section {
 		}
 		for _, m := range append(found, shown...) {
 			s.Table.add(m.Name, finding(m.Kind), strings.TrimSpace(sig(m.Base, 3)+" "+m.Unit),
-				strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), secondaryEffect(m),
+				strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), interval(m.Effect, m.Lo, m.Hi).text(),
 				trim(fixed(100*m.Floor, 1))+" %", qText(m.Q), m.N, callsText(m.BaseCalls),
 				callsText(m.NewCalls), contribution(m))
 			if len(m.Outliers) > 0 {
@@ -49,40 +52,31 @@ func (d Document) secondarySections() []section {
 			}
 		}
 		if len(far) > 0 {
-			s.Notes = append(
-				s.Notes,
-				"Far from the other blocks (3.5 robust standard deviations), named and not left out: "+list(
-					far,
-				)+".",
-			)
+			s.Notes.say("Far from the other blocks (3.5 robust standard deviations), " +
+				"named and not left out: " + list(far) + ".")
 		}
 		if rest := len(f.Unclear) - len(shown); rest > 0 {
 			s.Notes.add("%s without a finding are left out here; the JSON report has them.",
 				count(rest, "further metric", "further metrics"))
 		}
 		if len(f.Refused) > 0 && f.Tested > 0 {
-			s.Notes = append(
-				s.Notes,
-				count(
-					len(f.Refused),
-					"metric was",
-					"metrics were",
-				)+" not tested; the JSON report says why.",
+			s.Notes.say(count(
+				len(f.Refused),
+				"metric was",
+				"metrics were",
+			) + " not tested; the JSON report says why.",
 			)
 		}
 		if !noted {
 			noted = true
-			s.Notes = append(
-				s.Notes,
-				"These say where to look and decide no verdict. A finding is a change beyond the floor (3 %, or 2 ms of an operation and 0.2 ms of a call to a store, whichever is more) at a false discovery rate of "+
-					"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change. "+
-					"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.",
+			s.Notes.say("These say where to look and decide no verdict. A finding is a change beyond the floor (3 %, or 2 ms of an operation and 0.2 ms of a call to a store, whichever is more) at a false discovery rate of " +
+				"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change. " +
+				"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.",
 			)
 		}
 		out = append(out, s)
 	}
-	d.eachFinding("Further metrics",
-		func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Secondary) })
+	d.eachFinding("Further metrics", show)
 	return out
 }
 
@@ -118,11 +112,6 @@ func finding(k verdict.Kind) string {
 	return string(k)
 }
 
-func secondaryEffect(m verdict.Secondary) string {
-	d := Delta{Value: Number(m.Effect), Lo: Number(m.Lo), Hi: Number(m.Hi)}
-	return d.text()
-}
-
 func qText(q float64) string {
 	if math.IsNaN(q) {
 		return dash
@@ -150,9 +139,5 @@ func contribution(m verdict.Secondary) string {
 
 // blockNames names blocks: "block 3", "blocks 3 and 5".
 func blockNames(blocks []int) string {
-	names := make([]string, len(blocks))
-	for i, b := range blocks {
-		names[i] = fmt.Sprint(b)
-	}
-	return verb(len(blocks), "block", "blocks") + " " + list(names)
+	return verb(len(blocks), "block", "blocks") + " " + list(textsOf(blocks, strconv.Itoa))
 }

@@ -2,26 +2,17 @@ package report
 
 import (
 	"slices"
-	"time"
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/stats"
 )
 
 func sideCell(h *measure.Histogram) SideCell {
-	c := SideCell{Count: h.Count(), Mean: unknown, P50: unknown, P95: unknown}
-	if c.Count == 0 {
-		return c
+	c := SideCell{Count: h.Count(), Mean: unknown}
+	if c.Count > 0 {
+		c.Mean = inMS(h.Mean())
 	}
-	of := func(d time.Duration) Number { return Number(float64(d) / float64(time.Millisecond)) }
-	c.Mean = of(h.Mean())
-	if c.Count >= stats.LeastOps(0.50) {
-		c.P50 = of(h.Quantile(0.50))
-	}
-	if c.Count >= stats.LeastOps(0.95) {
-		c.P95 = of(h.Quantile(0.95))
-	}
+	c.P50, c.P95, _ = quantilesMS(h)
 	return c
 }
 
@@ -34,7 +25,7 @@ const sideTolerance = 0.01
 func (b *builder) sides() {
 	for _, e := range b.Engines {
 		t := SideTable{Engine: e.Key}
-		type pair struct{ client, server *measure.Histogram }
+		type pair struct{ client, server measure.Histogram }
 		merged := map[[2]string]*pair{}
 		var names []string
 		for _, a := range b.Arms {
@@ -46,7 +37,7 @@ func (b *builder) sides() {
 					}
 					p := merged[[2]string{name, a.Name}]
 					if p == nil {
-						p = &pair{new(measure.Histogram), new(measure.Histogram)}
+						p = new(pair)
 						merged[[2]string{name, a.Name}] = p
 					}
 					p.client.Merge(client.Response)
@@ -67,8 +58,8 @@ func (b *builder) sides() {
 				row := SideRow{
 					Name:    name,
 					Arm:     a.Name,
-					Client:  sideCell(p.client),
-					Server:  sideCell(p.server),
+					Client:  sideCell(&p.client),
+					Server:  sideCell(&p.server),
 					Between: unknown,
 				}
 				x, y := float64(row.Client.Count), float64(row.Server.Count)
@@ -106,14 +97,9 @@ func (d Document) sideSections() []section {
 			)
 		}
 		out = append(out,
-			section{
-				Level: 3,
-				Title: "Client and server" + dashLabel(d.engineLabel(s.Engine)),
-				Table: t,
-				Notes: []string{
-					"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. " +
-						"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference."},
-			})
+			t.section("Client and server"+dashLabel(d.engineLabel(s.Engine)),
+				"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. "+
+					"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference.")...)
 	}
 	return out
 }

@@ -63,12 +63,5 @@ func (d *Document) bySettings(settings []string) {
 // armTitles returns the arms as titles name them: by label and, where an arm has settings, by
 // these.
 func (d Document) armTitles() []string {
-	out := make([]string, len(d.Arms))
-	for i, a := range d.Arms {
-		out[i] = a.Label
-		if a.Settings != "" {
-			out[i] = a.Label + " (" + a.Settings + ")"
-		}
-	}
-	return out
+	return textsOf(d.Arms, func(a ArmLabel) string { return a.Label + inParens(a.Settings) })
 }

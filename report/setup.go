@@ -166,11 +166,7 @@ func (b *builder) usersPerAgent() string {
 
 // sources are the texts of rules.
 func sources(rules []plan.SLO) string {
-	list := make([]string, len(rules))
-	for i, r := range rules {
-		list[i] = r.Source
-	}
-	return strings.Join(list, "; ")
+	return strings.Join(textsOf(rules, func(r plan.SLO) string { return r.Source }), "; ")
 }
 
 // partText names the conditions that may end the measured phase early, and the part of it that
@@ -204,8 +200,9 @@ func (b *builder) armRows() []record.Row {
 			}
 		}
 		add("version", b.version(arm))
+		var a plan.Arm
 		if b.in.Plan.Compare != nil {
-			a, _ := b.in.Plan.Compare.Arm(arm)
+			a, _ = b.in.Plan.Compare.Arm(arm)
 			a.Name = arm
 			add("binary", a.Binary)
 			add("arguments", strings.Join(a.Args, " "))
@@ -228,10 +225,8 @@ func (b *builder) armRows() []record.Row {
 			if d.Driver == plan.External && d.Version != b.version(arm) {
 				add("reports", d.Version)
 			}
-			if c := b.in.Plan.Compare; c != nil {
-				if a, ok := c.Arm(arm); ok && len(a.URL) > 0 {
-					add("at", b.addressesOf(e[0], arm))
-				}
+			if len(a.URL) > 0 {
+				add("at", b.addressesOf(e[0], arm))
 			}
 			for _, key := range slices.Sorted(maps.Keys(d.Deployment)) {
 				add(key, d.Deployment[key])
@@ -368,11 +363,7 @@ func Cores(c []int) string {
 	if len(c) == 0 {
 		return "any"
 	}
-	s := make([]string, len(c))
-	for i, n := range c {
-		s[i] = strconv.Itoa(n)
-	}
-	return strings.Join(s, ",")
+	return strings.Join(textsOf(c, strconv.Itoa), ",")
 }
 
 // orderText writes in which order each block ran: "1: base new · 2: new base". The runs of a duet

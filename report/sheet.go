@@ -25,13 +25,11 @@ func Markdown(w io.Writer, d Document) error {
 	var b strings.Builder
 	s.writeTop(&b)
 	s.writeLeads(&b)
-	if s.front == nil {
-		writeWarningList(&b, s.warnings)
-		return writeSections(w, &b, s.graphs, s.sections())
+	if s.front != nil {
+		s.front.writeMarkdown(&b, s.full)
 	}
-	s.front.writeMarkdown(&b, s.full)
 	if s.brief == nil {
-		writeWarningList(&b, s.warnings)
+		writeList(&b, "Warnings:", s.warnings, false)
 		return writeSections(w, &b, s.graphs, s.sections())
 	}
 	b.WriteString("---\n\n")
@@ -49,34 +47,25 @@ func FullMarkdown(w io.Writer, d Document) error {
 	s := d.sheet()
 	var b strings.Builder
 	s.writeTop(&b)
-	for _, f := range d.Verdicts {
-		fmt.Fprintf(&b, "- **%s** · %s\n",
-			strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
-		for _, t := range d.WhyLines(f) {
-			b.WriteString("  - " + md(t) + "\n")
-		}
+	for i, f := range d.Verdicts {
+		s.front.verdicts[i].text = headline(d, f)
 	}
-	if len(d.Verdicts) > 0 {
-		b.WriteByte('\n')
-	}
+	s.front.writeVerdicts(&b)
 	if !s.front.answer.Empty() {
 		s.front.writePicture(&b)
 	}
-	writeWarningList(&b, s.warnings)
+	writeList(&b, "Warnings:", s.warnings, false)
 	return writeSections(w, &b, s.graphs, s.sections())
+}
+
+// heading is the title with the arms; text and arm write their markup.
+func (s sheet) heading(text, arm func(string) string) string {
+	return strings.TrimSpace(text(s.title) + " " + strings.Join(textsOf(s.arms, arm), " vs "))
 }
 
 // writeTop writes the title and the alerts.
 func (s sheet) writeTop(b *strings.Builder) {
-	labels := make([]string, len(s.arms))
-	for i, a := range s.arms {
-		labels[i] = code(a)
-	}
-	title := s.title
-	if len(labels) == 0 {
-		title = md(title)
-	}
-	b.WriteString(strings.TrimSpace("# "+title+" "+strings.Join(labels, " vs ")) + "\n\n")
+	b.WriteString("# " + s.heading(md, code) + "\n\n")
 	for _, a := range s.alerts {
 		b.WriteString("**" + a.head + "**" + md(a.text) + "\n\n")
 	}
@@ -84,31 +73,13 @@ func (s sheet) writeTop(b *strings.Builder) {
 
 // writeLeads writes the sentences below the title.
 func (s sheet) writeLeads(b *strings.Builder) {
-	for _, l := range s.leads {
-		text := md(l.text)
-		if l.kind != "" {
-			text = "**" + strings.ToUpper(l.kind) + "** · " + text
-		}
-		if s.list {
-			b.WriteString("- " + text + "\n")
-		} else {
-			b.WriteString(text + "\n\n")
-		}
-	}
-	if s.list && len(s.leads) > 0 {
-		b.WriteByte('\n')
-	}
-}
-
-func writeWarningList(b *strings.Builder, warnings []string) {
-	if len(warnings) == 0 {
+	if s.list {
+		writeList(b, "", s.leads, false)
 		return
 	}
-	b.WriteString("Warnings:\n\n")
-	for _, t := range warnings {
-		b.WriteString("- " + md(t) + "\n")
+	for _, t := range s.leads {
+		b.WriteString(md(t) + "\n\n")
 	}
-	b.WriteByte('\n')
 }
 
 // writeSections appends the sections to b, and ends the file.
@@ -125,8 +96,8 @@ func (f *front) writePicture(b *strings.Builder) {
 	fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(strings.Join(f.answer.texts(false), " ")), AnswerFile)
 }
 
-// writeMarkdown writes the first screen; full is the file with all warnings.
-func (f *front) writeMarkdown(b *strings.Builder, full string) {
+// writeVerdicts writes the verdicts, and where their differences come from.
+func (f *front) writeVerdicts(b *strings.Builder) {
 	for _, v := range f.verdicts {
 		fmt.Fprintf(b, "- **%s** · %s\n", strings.ToUpper(v.kind), md(v.text))
 		for _, t := range v.why {
@@ -136,33 +107,38 @@ func (f *front) writeMarkdown(b *strings.Builder, full string) {
 	if len(f.verdicts) > 0 {
 		b.WriteByte('\n')
 	}
+}
+
+// writeMarkdown writes the first screen; full is the file with all warnings.
+func (f *front) writeMarkdown(b *strings.Builder, full string) {
+	f.writeVerdicts(b)
 	if full != "" && !f.answer.Empty() {
 		f.writePicture(b)
 	}
-	f.writeList(b, "Limited by", f.limits, false)
-	if groups := f.shown(); len(groups) > 0 {
-		texts := make([]string, len(groups))
-		for i, g := range groups {
-			texts[i] = md(g.Text)
-			if g.Changes {
-				texts[i] = "**Could change a verdict:** " + texts[i]
-			}
+	writeList(b, "**Limited by**", f.limits, false)
+	texts := textsOf(f.groups, func(g WarningGroup) string {
+		if g.Changes {
+			return "**Could change a verdict:** " + md(g.Text)
 		}
-		title := "Warnings"
-		if full != "" && f.warnings > len(groups) {
-			title = fmt.Sprintf("Warnings (all %d are in %s)", f.warnings, full)
-		}
-		f.writeList(b, title, texts, true)
+		return md(g.Text)
+	})
+	title := "**Warnings**"
+	if full != "" && f.warnings > len(texts) {
+		title = fmt.Sprintf("**Warnings (all %d are in %s)**", f.warnings, full)
 	}
-	f.writeList(b, "Next", f.next, f.raw)
+	writeList(b, title, texts, true)
+	writeList(b, "**Next**", f.next, f.raw)
 }
 
-// writeList writes a titled list; raw means that its items are Markdown already.
-func (f *front) writeList(b *strings.Builder, title string, items []string, raw bool) {
+// writeList writes a list, below a title if it has one; raw means that its items are Markdown
+// already.
+func writeList(b *strings.Builder, title string, items []string, raw bool) {
 	if len(items) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "**%s**\n\n", title)
+	if title != "" {
+		b.WriteString(title + "\n\n")
+	}
 	for _, t := range items {
 		if raw {
 			t = strings.ReplaceAll(strings.TrimSpace(t), "\n", "\n  ")
@@ -179,21 +155,14 @@ func (f *front) writeList(b *strings.Builder, title string, items []string, raw 
 // style but the page's own. Every text is escaped.
 func HTML(w io.Writer, d Document) error {
 	s := d.sheet()
-	return writePage(w, s.pageTitle(), s.writeHeader, s.folds, s.graphs, s.footer)
-}
-
-func (s sheet) pageTitle() string {
-	return strings.TrimSpace(s.title + " " + strings.Join(s.arms, " vs "))
+	title := strings.TrimSpace(s.title + " " + strings.Join(s.arms, " vs "))
+	return writePage(w, title, s.writeHeader, s.folds, s.graphs, s.footer)
 }
 
 // writeHeader writes the top and the first screen.
 func (s sheet) writeHeader(b *bytes.Buffer) {
-	labels := make([]string, len(s.arms))
-	for i, a := range s.arms {
-		labels[i] = "<code>" + esc(a) + "</code>"
-	}
-	fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n",
-		strings.TrimSpace(esc(s.title)+" "+strings.Join(labels, " vs ")))
+	arm := func(a string) string { return "<code>" + esc(a) + "</code>" }
+	fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n", s.heading(esc, arm))
 	if s.about != "" {
 		fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(s.about))
 	}
@@ -201,17 +170,11 @@ func (s sheet) writeHeader(b *bytes.Buffer) {
 		fmt.Fprintf(b, `<div class="alert"><b>%s</b>%s</div>`+"\n", esc(a.head), escText(a.text))
 	}
 	if s.list {
-		b.WriteString("<ul>\n")
-	}
-	for _, l := range s.leads {
-		tag := "p"
-		if s.list {
-			tag = "li"
+		writeItems(b, "<ul>", s.leads, "</ul>")
+	} else {
+		for _, t := range s.leads {
+			fmt.Fprintf(b, "<p>%s</p>\n", esc(t))
 		}
-		fmt.Fprintf(b, "<%s>%s</%[1]s>\n", tag, esc(l.text))
-	}
-	if s.list {
-		b.WriteString("</ul>\n")
 	}
 	if s.front != nil {
 		s.front.writeHTML(b, s.warnings)
@@ -219,6 +182,15 @@ func (s sheet) writeHeader(b *bytes.Buffer) {
 		writeWarnings(b, s.warnings)
 	}
 	b.WriteString("</header>\n")
+}
+
+// writeItems writes the items of a list between its tags.
+func writeItems(b *bytes.Buffer, begin string, items []string, end string) {
+	b.WriteString(begin + "\n")
+	for _, t := range items {
+		b.WriteString("<li>" + esc(t) + "</li>\n")
+	}
+	b.WriteString(end + "\n")
 }
 
 // escText escapes a text that goes on behind another and may begin with a space.
@@ -253,16 +225,12 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 		if len(items) == 0 {
 			return
 		}
-		fmt.Fprintf(b, "<section><h2>%s</h2><ul>\n", esc(title))
-		for _, t := range items {
-			b.WriteString("<li>" + esc(t) + "</li>\n")
-		}
-		b.WriteString("</ul></section>\n")
+		writeItems(b, "<section><h2>"+title+"</h2><ul>", items, "</ul></section>")
 	}
 	list("Limited by", f.limits)
-	if groups := f.shown(); len(groups)+len(warnings) > 0 {
+	if len(f.groups)+len(warnings) > 0 {
 		b.WriteString("<section><h2>Warnings</h2><ul>\n")
-		for _, g := range groups {
+		for _, g := range f.groups {
 			mark := ""
 			if g.Changes {
 				mark = `<b class="k-amber mark">could change a verdict</b> `
@@ -271,14 +239,12 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 		}
 		b.WriteString("</ul>")
 		if len(warnings) > 0 {
-			fmt.Fprintf(b, "<details><summary>%s</summary><ul>\n",
-				count(len(warnings), "warning in full", "warnings in full"))
-			for _, t := range warnings {
-				b.WriteString("<li>" + esc(t) + "</li>\n")
-			}
-			b.WriteString("</ul></details>")
+			head := count(len(warnings), "warning in full", "warnings in full")
+			writeItems(b, "<details><summary>"+head+"</summary><ul>", warnings,
+				"</ul></details></section>")
+		} else {
+			b.WriteString("</section>\n")
 		}
-		b.WriteString("</section>\n")
 	}
 	list("Next", f.next)
 	b.WriteString("</div>\n")

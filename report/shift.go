@@ -10,8 +10,8 @@ import (
 // shiftSections show where in the distributions of response times the arms differ.
 func (d Document) shiftSections() []section {
 	var out []section
-	show := func(title, base, fresh string, shifts []verdict.Shift) {
-		if len(shifts) == 0 {
+	show := func(title, base, fresh string, f NamedVerdict) {
+		if len(f.Shifts) == 0 {
 			return
 		}
 		s := section{
@@ -28,13 +28,13 @@ func (d Document) shiftSections() []section {
 			),
 		}
 		most := 0.0
-		for _, x := range shifts {
-			s.Items = append(s.Items, x.Sentence+".")
+		for _, x := range f.Shifts {
+			s.Items.say(x.Sentence + ".")
 			for _, p := range x.Points {
 				most = max(most, ends(p))
 			}
 		}
-		for _, x := range shifts {
+		for _, x := range f.Shifts {
 			for _, p := range x.Points {
 				s.Table.add(
 					x.Op,
@@ -48,17 +48,14 @@ func (d Document) shiftSections() []section {
 			}
 		}
 		if len(out) == 0 {
-			s.Notes = append(
-				s.Notes,
-				"Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: "+
-					"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. "+
-					"In the last column │ is no change and ● the shift, between the ends of its band.",
+			s.Notes.say("Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: " +
+				"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. " +
+				"In the last column │ is no change and ● the shift, between the ends of its band.",
 			)
 		}
 		out = append(out, s)
 	}
-	d.eachFinding("Where the response times shifted",
-		func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Shifts) })
+	d.eachFinding("Where the response times shifted", show)
 	return out
 }
 
@@ -74,11 +71,10 @@ func shiftWord(k verdict.Kind) string {
 }
 
 func shiftText(p verdict.ShiftPoint) string {
-	d := Delta{Value: Number(p.Effect), Lo: unknown, Hi: unknown}
-	if p.Lo != nil && p.Hi != nil {
-		d.Lo, d.Hi = Number(*p.Lo), Number(*p.Hi)
+	if p.Lo == nil || p.Hi == nil {
+		return percent(p.Effect)
 	}
-	return d.text()
+	return interval(p.Effect, *p.Lo, *p.Hi).text()
 }
 
 // ends returns the distance of a point and its band from no change; a band beyond 100 % is drawn

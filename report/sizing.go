@@ -37,7 +37,7 @@ func (d *SizingPart) title() string {
 
 // top begins the report; it is whole enough as Markdown to be sent as a pull request.
 func (d *SizingPart) top() sheet {
-	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}},
+	s := sheet{title: d.title(), about: d.Name, leads: []string{d.lead()},
 		warnings: d.LostWarnings()}
 	s.footer = fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))
 	if !d.Complete {
@@ -367,12 +367,10 @@ func (d *SizingPart) csvRows() [][]string {
 	return rows
 }
 
-// ofSizing is a section of a sizing, left out where it is empty.
-func ofSizing(f func(*SizingPart) section) func(Document) []section {
-	return func(d Document) []section {
-		if s := f(d.Sizing); !s.empty() {
-			return []section{s}
-		}
-		return nil
-	}
+// sizingSections are the sections of a sizing; empty ones are left out.
+func (d Document) sizingSections() []section {
+	z := d.Sizing
+	return slices.DeleteFunc([]section{z.methodSection(), z.setupSection(), z.stepSection(),
+		z.adviceSection(), z.offerSection(), z.failureSection(), z.driftSection(), z.runSection()},
+		section.empty)
 }

@@ -80,10 +80,10 @@ prices:
 
 func TestSizingGolden(t *testing.T) {
 	d := seedDocument(t)
-	golden(t, "sizing.md", reported(t, Markdown, d))
+	golden(t, "sizing.md", written(t, Markdown, d))
 	golden(t, "sizing.txt", screenText(t, d, 0))
 	golden(t, "sizing.csv", written(t, CSV, d))
-	golden(t, "sizing.json", reported(t, JSON, d))
+	golden(t, "sizing.json", written(t, JSON, d))
 }
 
 // A ladder with little evidence: interrupted, refused by a proxy, chosen by a search, too short for
@@ -100,8 +100,8 @@ func TestSizingOfLittle(t *testing.T) {
 	d.Sizing.Result = sizing.Size(steps, d.Sizing.Machine, d.Sizing.Plan.Prices)
 	d.Sizing.Complete, d.Sizing.Why = false, "interrupted by <script>"
 	d.Sizing.Search = &record.Capacity{Kind: record.AtLeast, Users: 500, Why: "max_users"}
-	golden(t, "sizing-little.md", reported(t, Markdown, d))
-	page := reported(t, HTML, d)
+	golden(t, "sizing-little.md", written(t, Markdown, d))
+	page := written(t, HTML, d)
 	for _, bad := range []string{"<script>\n", "<b>late", "by <script>"} {
 		if n := strings.Count(page, bad); n > 1 || n == 1 && bad != "<script>\n" { // the page's own
 			t.Errorf("the page holds %q", bad)
@@ -114,7 +114,7 @@ func TestSizingOfLittle(t *testing.T) {
 	}
 	// Nothing at all.
 	for _, empty := range []*SizingPart{{}, {Result: sizing.Size(nil, sizing.Machine{}, nil)}} {
-		has(t, reported(t, Markdown, Document{Sizing: empty}), "No step carries a grade")
+		has(t, written(t, Markdown, Document{Sizing: empty}), "No step carries a grade")
 	}
 }
 
@@ -135,7 +135,7 @@ func TestSizingOfFailures(t *testing.T) {
 	}
 	d.Sizing.Result = sizing.Size(d.Sizing.Steps, d.Sizing.Machine, d.Sizing.Plan.Prices)
 	screen := screenText(t, d, 0)
-	md := reported(t, Markdown, d)
+	md := written(t, Markdown, d)
 	if strings.Contains(screen+md, " 0 ms") {
 		t.Errorf("times of no operation:\n%s%s", screen, md)
 	}
@@ -164,7 +164,7 @@ func TestSizingStepsEndAtMaxUsers(t *testing.T) {
 	d.Sizing.Plan.Unbounded = &plan.Unbounded{MaxUsers: 5000}
 	for users, want := range map[float64]bool{4000: true, 3000: false} {
 		d.Sizing.Search = &record.Capacity{Kind: record.Estimate, Users: users}
-		md := reported(t, Markdown, d)
+		md := written(t, Markdown, d)
 		if strings.Contains(md, "none beyond max") != want {
 			t.Errorf("%g users:\n%s", users, md)
 		}

@@ -41,15 +41,8 @@ func (b *builder) stability() {
 		for _, a := range b.Arms {
 			for _, r := range b.of(e.Key, a.Name) {
 				for _, d := range r.Drift {
-					if !slices.ContainsFunc(rows, func(s Stability) bool {
-						return s.Signal == d.Signal
-					}) {
-						rows = append(rows, Stability{
-							Engine: e.Key,
-							Signal: d.Signal,
-							Unit:   d.Unit,
-						})
-					}
+					oneOf(&rows, func(s Stability) bool { return s.Signal == d.Signal },
+						Stability{Engine: e.Key, Signal: d.Signal, Unit: d.Unit})
 				}
 			}
 		}
@@ -84,8 +77,7 @@ func driftOf(r RunData, signal string) (drift.Drift, bool) {
 }
 
 func stabilityCell(runs []RunData, signal string) StabilityCell {
-	c := StabilityCell{First: unknown, Last: unknown, Hours: unknown, PerHour: unknown, Lo: unknown,
-		Hi: unknown}
+	var c StabilityCell
 	var first, last, hours, slopes []float64
 	parts := map[string]int{}
 	for _, r := range runs {
@@ -116,12 +108,7 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 			parts[p.Name]++
 		}
 	}
-	if len(parts) > 0 {
-		c.Parts = Counts(parts)
-	}
-	if len(slopes) == 0 {
-		return c
-	}
+	c.Parts = Counts(parts)
 	c.First = Number(stats.Median(first))
 	c.Last = Number(stats.Median(last))
 	c.Hours = Number(stats.Median(hours))
@@ -225,15 +212,13 @@ func (d Document) stabilitySections() []section {
 		s := section{Level: 3, Title: "Stability of the bounded test" + dashLabel(e.Label)}
 		if len(t.Rows) > 0 {
 			s.Table = t
-			s.Notes = append(
-				s.Notes,
-				"What moved inside the measured phases. A run's signal rises or falls when its trend is significant at 1 %, autocorrelation counted, and its change matters; "+
-					"first and last are medians over the runs of their first and last tenth, the slope is the mean of the runs' with its 95 % interval over them. "+
-					"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.",
+			s.Notes.say("What moved inside the measured phases. A run's signal rises or falls when its trend is significant at 1 %, autocorrelation counted, and its change matters; " +
+				"first and last are medians over the runs of their first and last tenth, the slope is the mean of the runs' with its 95 % interval over them. " +
+				"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.",
 			)
 		}
 		if len(rest) > 0 {
-			s.Notes = append(s.Notes, "No drift that matters in most runs: "+list(rest)+".")
+			s.Notes.say("No drift that matters in most runs: " + list(rest) + ".")
 		}
 		if short > 0 {
 			s.Notes.add("%s in measured phases too short to see a drift: nothing is said about %s.",

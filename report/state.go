@@ -85,8 +85,5 @@ func (s State) ended() string {
 }
 
 func stateWord(s record.State) string {
-	if s == "" {
-		return "state unknown"
-	}
-	return string(s)
+	return string(cmp.Or(s, "state unknown"))
 }

@@ -30,13 +30,13 @@ func (d Document) suspectSections() []section {
 	}
 	out := section{Level: 3, Title: "Commits that touch it"}
 	if s.Withheld != "" {
-		out.Items = append(out.Items, s.Withheld)
+		out.Items.say(s.Withheld)
 	}
 	switch {
 	case len(s.Suspects) == 0 && s.Withheld != "":
 		return []section{out}
 	case len(s.Suspects) == 0:
-		out.Items = append(out.Items, fmt.Sprintf("None of the %d commits from %s to %s touches what "+
+		out.Items.say(fmt.Sprintf("None of the %d commits from %s to %s touches what "+
 			"changed.", s.Commits, s.Base, s.New))
 		return []section{out}
 	}

@@ -99,7 +99,7 @@ type sheet struct {
 	about  string   // a line below the title, in HTML only
 	alerts []alert
 	// leads are sentences below the title; as a list, or as paragraphs.
-	leads []lead
+	leads []string
 	list  bool
 	// front is the first screen of a comparison; nil for reports that are short enough without one.
 	front    *front
@@ -114,9 +114,6 @@ type sheet struct {
 
 // An alert is something that a reader must not overlook.
 type alert struct{ head, text string }
-
-// A lead is a sentence at the top. Kind is a conclusion, or empty.
-type lead struct{ kind, text string }
 
 // A fold is sections that belong together. HTML folds those with a title.
 type fold struct {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ func (b *builder) comments() []string {
 		add("There is nothing to judge: no new arm was compared with the base.")
 	}
 	for _, f := range d.Databases {
-		r, ok := f.capacity()
+		r, ok := resultOf(f.Verdict, capacityName)
 		if !ok || len(d.Engines) == 0 || !known(r.Effect) {
 			continue
 		}
@@ -113,7 +114,7 @@ func (b *builder) testComments(f NamedVerdict) []string {
 	base, fresh := b.baseLabel(), b.armLabel(f.Arm)
 	name := b.on(f.Engine)
 	of := b.whose(f)
-	if r, ok := f.capacity(); ok {
+	if r, ok := resultOf(f.Verdict, capacityName); ok {
 		if known(r.Effect) {
 			out.add(
 				"%sin the unbounded test %s supports %s users than %s%s; the margin is %s.",
@@ -214,7 +215,7 @@ func (s State) after(f NamedVerdict) string {
 			effects(ofKind(v, v.Kind)))
 	case v.Kind == verdict.Invalid:
 		return fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: "+
-			"%s.", tested(f), invalidText(v))
+			"%s.", tested(f), cmp.Or(unread(v), v.Reason))
 	case v.Indicative && s.Judged >= stats.MinPairs:
 		var few prose
 		for _, r := range v.Results {
@@ -235,10 +236,9 @@ func (s State) after(f NamedVerdict) string {
 
 // objections are the steps that must come before a release whatever the verdicts are.
 func (b *builder) objections() []string {
-	var out []string
-	for _, t := range append(b.losses(), b.spoiled()...) {
-		out = append(out, "Find out why before anything is released: "+t+".")
-	}
+	out := textsOf(append(b.losses(), b.spoiled()...), func(t string) string {
+		return "Find out why before anything is released: " + t + "."
+	})
 	if len(b.canaryWarnings()) > 0 {
 		out = append(out, "Repeat the comparison on a quiet host: the environment moved with an "+
 			"arm, so that neither a difference nor sameness is the build's alone.")

@@ -27,7 +27,7 @@ func TestTextsOfAPerson(t *testing.T) {
 			d.ActionsDraft,
 		)
 	}
-	md := reported(t, Markdown, d)
+	md := written(t, Markdown, d)
 	has(
 		t,
 		md,
@@ -36,7 +36,7 @@ func TestTextsOfAPerson(t *testing.T) {
 		"Written by a person. The comments that were drafted",
 		"Written by a person. The action items that were drafted",
 	)
-	if page := reported(t, HTML, d); strings.Count(page, "Written by a person.") != 2 ||
+	if page := written(t, HTML, d); strings.Count(page, "Written by a person.") != 2 ||
 		strings.Contains(page, draft.Comments[0]) {
 		t.Error("the page does not hold the person's comments alone, marked as such")
 	}

@@ -86,12 +86,8 @@ func FromReleases(all []ReleasePair) Document {
 func trendOf(database string, all []ReleasePair) TrendDatabase {
 	out := TrendDatabase{Database: database, Chains: []TrendChain{}, Links: []TrendLink{},
 		SD: Number(math.NaN())}
-	var names []string // in their order
-	type link struct {
-		base, fresh string
-		s           stats.Sample
-	}
-	var links []link
+	var names []string         // in their order
+	var samples []stats.Sample // as out.Links
 	for _, p := range all {
 		base, fresh := make([]float64, len(p.Pairs)), make([]float64, len(p.Pairs))
 		bound := false
@@ -118,25 +114,20 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 			continue
 		}
 		out.Links = append(out.Links, trendLink(p, s, base, fresh))
-		links = append(links, link{p.Base, p.New, s})
+		samples = append(samples, s)
 		names = inOrder(names, p.Base, p.New)
 	}
-	if len(out.Links) > 1 {
-		var effects []float64
-		for _, l := range out.Links {
-			effects = append(effects, float64(l.Effect.Value))
-		}
-		if s, err := stats.NewSample(effects...); err == nil {
-			out.SD = Number(s.SD())
-		}
+	var effects []float64
+	for _, l := range out.Links {
+		effects = append(effects, float64(l.Effect.Value))
 	}
-	at := map[string]int{}
-	for i, n := range names {
-		at[n] = i
+	if s, err := stats.NewSample(effects...); err == nil {
+		out.SD = Number(s.SD())
 	}
-	whole := make([]stats.Link, len(links))
-	for i, l := range links {
-		whole[i] = stats.Link{From: at[l.base], To: at[l.fresh], Pairs: l.s}
+	whole := make([]stats.Link, len(samples))
+	for i, l := range out.Links {
+		whole[i] = stats.Link{From: slices.Index(names, l.Base), To: slices.Index(names, l.New),
+			Pairs: samples[i]}
 	}
 	levels := stats.Chain(len(names), whole, 1-stats.FixedAlpha)
 	for root := range names {
@@ -201,8 +192,7 @@ func chainOf(names []string, members []int, levels []stats.ChainLevel,
 
 // fromLogs returns a difference of logarithms as a ratio minus one.
 func fromLogs(v float64, ci stats.Interval) Delta {
-	return Delta{Value: Number(math.Expm1(v)), Lo: Number(math.Expm1(ci.Lo)),
-		Hi: Number(math.Expm1(ci.Hi))}
+	return *interval(math.Expm1(v), math.Expm1(ci.Lo), math.Expm1(ci.Hi))
 }
 
 func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {

@@ -14,9 +14,9 @@ import (
 
 func TestTrendGolden(t *testing.T) {
 	d := FromReleases(releaseScene())
-	golden(t, "trend.md", reported(t, Markdown, d))
+	golden(t, "trend.md", written(t, Markdown, d))
 	golden(t, "trend.csv", written(t, CSV, d))
-	golden(t, "trend.json", reported(t, JSON, d))
+	golden(t, "trend.json", written(t, JSON, d))
 	golden(t, "trend.svg", render(t, TrendGraphs(d)[1].SVG))
 }
 
@@ -30,7 +30,7 @@ func TestTrendAlarm(t *testing.T) {
 	}
 	has(
 		t,
-		reported(t, Markdown, one),
+		written(t, Markdown, one),
 		"No alarm yet: that takes 2 comparisons in a row which show it; compare v10.2 or an earlier release with v10.3 or a later one.",
 	)
 	again := all[1]
@@ -42,7 +42,7 @@ func TestTrendAlarm(t *testing.T) {
 		c[0].InRow != 2 {
 		t.Fatalf("changes %+v", c)
 	}
-	has(t, reported(t, Markdown, two), "ALARM: 2 comparisons in a row show it.", ", alarm |")
+	has(t, written(t, Markdown, two), "ALARM: 2 comparisons in a row show it.", ", alarm |")
 	has(t, written(t, CSV, two), ",true\n")
 
 	var b bytes.Buffer
@@ -157,24 +157,14 @@ func TestTrendForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			blue := 0
-			for y := range m.Bounds().Dy() {
-				for x := range m.Bounds().Dx() {
-					if r, gr, b, _ := m.At(x, y).RGBA(); uint8(r>>8) == armColors[0].R &&
-						uint8(gr>>8) == armColors[0].G &&
-						uint8(b>>8) == armColors[0].B {
-						blue++
-					}
-				}
-			}
-			if blue < 100 {
+			if blue := pixels(m, 0); blue < 100 {
 				t.Errorf("%s: picture %d has %d blue pixels", name, i, blue)
 			}
 			if strings.ContainsAny(g.File, "/\\ .<") {
 				t.Errorf("%s: the file is called %s", name, g.File)
 			}
 		}
-		checkClosed(t, name, reported(t, HTML, d))
+		checkClosed(t, name, written(t, HTML, d))
 		rows, err := csv.NewReader(strings.NewReader(written(t, CSV, d))).ReadAll()
 		if err != nil || name == "two databases" && len(rows) != 1+5+7 {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)

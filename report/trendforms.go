@@ -1,16 +1,16 @@
 package report
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // top begins the report.
 func (d *TrendPart) top() sheet {
-	s := sheet{title: trendTitle, list: true, warnings: d.Warnings}
+	s := sheet{title: trendTitle, leads: d.lines(), list: true, warnings: d.Warnings}
 	s.footer = "Made by plimsoll from stored comparisons or published numbers."
 	if len(d.Databases) == 0 {
 		s.alerts = append(s.alerts, alert{"There is no comparison.", ""})
-	}
-	for _, t := range d.lines() {
-		s.leads = append(s.leads, lead{text: t})
 	}
 	return s
 }
@@ -21,11 +21,8 @@ func (d Document) trendSections() []section {
 	var out []section
 	graphs := TrendGraphs(d)
 	for i, db := range d.Trend.Databases {
-		name := db.Database
-		if name == "" {
-			name = "Releases"
-		}
-		out = append(out, section{Level: 2, Title: name, Drawing: &graphs[i]})
+		out = append(out,
+			section{Level: 2, Title: cmp.Or(db.Database, "Releases"), Drawing: &graphs[i]})
 		for k, c := range db.Chains {
 			title := "Releases"
 			if len(db.Chains) > 1 {

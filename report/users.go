@@ -72,9 +72,9 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 				storms = append(storms, map[string]*measure.Window{})
 			} else {
 				t := &u.Storms[i]
-				t.Affected = t.Affected + s.Affected
-				t.Done = t.Done + s.Done
-				t.Missed = t.Missed + s.Missed
+				t.Affected += s.Affected
+				t.Done += s.Done
+				t.Missed += s.Missed
 				t.Back = max(t.Back, s.Back)
 
 				t.To = max(t.To, s.To)
@@ -98,9 +98,9 @@ func (u *UsersOf) audit(a record.Audit, run string) {
 		u.Audit = &workload.AuditResult{Part: 1}
 	}
 	t := u.Audit
-	t.Expected = t.Expected + a.Expected
-	t.Readable = t.Readable + a.Readable
-	t.Missing = t.Missing + a.Missing
+	t.Expected += a.Expected
+	t.Readable += a.Readable
+	t.Missing += a.Missing
 	t.Refuse(a.NotAudited, a.Refusals...)
 	t.MissingIDs = append(
 		t.MissingIDs,
@@ -144,10 +144,7 @@ func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 			notice{cause: cause, text: fmt.Sprintf(format, a...), changes: cause != causeDelivery})
 	}
 	for _, u := range us {
-		at := ""
-		if l := label(u); l != "" {
-			at = " (" + l + ")"
-		}
+		at := inParens(label(u))
 		if a := u.Audit; a != nil && a.Missing > 0 {
 			add(
 				causeLost,
@@ -265,9 +262,6 @@ func (p usersPart) mixSections() []section {
 			}
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
 	title := "What the users did"
 	if p.mix != "" {
 		title += " (mix: " + p.mix + ")"
@@ -372,13 +366,8 @@ func (p usersPart) messageSection() []section {
 			}
 			notes = append(notes, "Reading back failed: "+e+".")
 		}
-		fates := []string{
-			strconv.FormatInt(m.Expected(), 10),
-			faultText(m.Late, m),
-			faultText(m.Lost, m),
-			faultText(m.Duplicated, m),
-			faultText(m.Misordered, m),
-		}
+		fates := cells(m.Expected(), faultText(m.Late, m), faultText(m.Lost, m),
+			faultText(m.Duplicated, m), faultText(m.Misordered, m))
 		if u.Undelivered != "" {
 			fates = slices.Repeat([]string{dash}, len(fates))
 			notes = append(notes, "Deliveries are not judged: "+u.Undelivered+".")
@@ -409,7 +398,7 @@ func (p usersPart) loginSection() []section {
 	t := p.head("Operation", ">Count", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
 	for _, u := range p.us {
 		for _, l := range u.Login {
-			t.add(p.row(l.Name, u, l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
+			t.add(p.row(l.Name, u, l.cells()))
 		}
 	}
 	title, note := "Login and sign-up", ""
@@ -422,6 +411,9 @@ func (p usersPart) loginSection() []section {
 	return t.section(title,
 		note+"Over the whole runs; none of it is in the operations of the steady state.")
 }
+
+// cells are the operations and their latencies, and at last the errors.
+func (c OpCell) cells() []string { return cells(c.Count, c.P50, c.P95, c.P99, errorText(c)) }
 
 func (p usersPart) stormSection() []section {
 	t := p.head(
@@ -455,11 +447,7 @@ func (p usersPart) stormSection() []section {
 				s.Affected,
 				s.Missed,
 				back,
-				s.All.Count,
-				s.All.P50,
-				s.All.P95,
-				s.All.P99,
-				errorText(s.All),
+				s.All.cells(),
 			))
 			if len(s.Ops) == 1 {
 				continue
@@ -472,11 +460,7 @@ func (p usersPart) stormSection() []section {
 					"",
 					"",
 					"",
-					l.Count,
-					l.P50,
-					l.P95,
-					l.P99,
-					errorText(l.OpCell),
+					l.cells(),
 				))
 			}
 		}

@@ -164,7 +164,7 @@ func TestStormOfNobody(t *testing.T) {
 
 func TestUsersOfHostileNames(t *testing.T) {
 	d := From(liveInput(nasty))
-	page := reported(t, HTML, d)
+	page := written(t, HTML, d)
 	if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img src=x") {
 		t.Error("a name got out of the page")
 	}

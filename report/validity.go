@@ -31,7 +31,6 @@ func (b *builder) runs() {
 	for _, r := range b.in.Runs {
 		data[r.Cell.Run] = r
 	}
-	voided := map[int]*Voided{}
 	good := map[int]int{}
 	tries := map[int]int{}
 	disturbed := b.c.Disturbed()
@@ -53,11 +52,8 @@ func (b *builder) runs() {
 			if c.Order == 1 {
 				tries[c.Block]++
 			}
-			v := voided[c.Block]
-			if v == nil {
-				v = &Voided{Block: c.Block}
-				voided[c.Block] = v
-			}
+			v := oneOf(&b.Voided, func(v Voided) bool { return v.Block == c.Block },
+				Voided{Block: c.Block})
 			v.Runs, v.Cost = append(v.Runs, c.Run), v.Cost || disturbed[c.Run]
 			if !c.Valid && v.Why == "" {
 				v.Why = fmt.Sprintf("run %s was not valid: %s", c.Run, firstRed(r))
@@ -75,13 +71,13 @@ func (b *builder) runs() {
 		}
 		b.Runs = append(b.Runs, r)
 	}
-	for _, v := range voided {
+	for i := range b.Voided {
+		v := &b.Voided[i]
 		v.Missing = good[v.Block] == 0
 		v.Repeated = !v.Missing || tries[v.Block] > 1
 		if v.Why == "" {
 			v.Why = "a run of the block was not valid"
 		}
-		b.Voided = append(b.Voided, *v)
 	}
 	slices.SortFunc(b.Voided, func(x, y Voided) int { return cmp.Compare(x.Block, y.Block) })
 }
@@ -108,10 +104,7 @@ func firstRed(r RunRow) string {
 func (d Document) validitySections() []section {
 	t := newTable("Run", ">Block", ">Order", "Test", "Arm", "Part", "!Valid", "Findings")
 	for _, r := range d.Runs {
-		var texts []string
-		for _, f := range r.Finding {
-			texts = append(texts, findingText(f))
-		}
+		texts := textsOf(r.Finding, findingText)
 		if r.Why != "" && !strings.Contains(strings.Join(texts, "; "), strings.TrimSpace(r.Why)) {
 			texts = append(texts, r.Why)
 		}

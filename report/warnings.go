@@ -40,24 +40,23 @@ func (b *builder) warnings() {
 
 // notices are the warnings that a comparison is incomplete, or judged too few blocks.
 func (s State) notices() []notice {
-	if !s.Complete {
-		return []notice{
-			{cause: causeIncomplete, text: s.missing(s.ended()), changes: true},
-		}
-	}
+	n := notice{cause: causeFew, changes: true}
 	switch {
+	case !s.Complete:
+		n.cause, n.text = causeIncomplete, s.missing(s.ended())
 	case s.Judged == 0 && s.Cost > 0:
-		return []notice{{cause: causeEnvironment, changes: true,
-			text: "others on the host disturbed every block: only the cost of operations was " +
-				"judged, not response times or capacity"}}
+		n.cause = causeEnvironment
+		n.text = "others on the host disturbed every block: only the cost of operations was " +
+			"judged, not response times or capacity"
 	case s.Judged == 0:
-		return []notice{{cause: causeFew, text: "no block could be judged", changes: true}}
+		n.text = "no block could be judged"
 	case s.Judged < stats.MinPairs:
-		return []notice{{cause: causeFew, changes: true,
-			text: fmt.Sprintf("%s judged: below %d everything is indicative only",
-				count(s.Judged, "block was", "blocks were"), stats.MinPairs)}}
+		n.text = fmt.Sprintf("%s judged: below %d everything is indicative only",
+			count(s.Judged, "block was", "blocks were"), stats.MinPairs)
+	default:
+		return nil
 	}
-	return nil
+	return []notice{n}
 }
 
 // conductNotices are the warnings of how the comparison went: where searches began, the time of
@@ -117,17 +116,11 @@ func (d *Document) findingNotices() []notice {
 
 // resultNotices are the warnings of the verdicts.
 func (b *builder) resultNotices() []notice {
-	var all []judgedAs
-	for _, f := range b.Verdicts {
-		all = append(all, judgedAs{f.Name, f.Verdict})
-	}
+	all := slices.Clone(b.Verdicts)
 	for _, f := range b.Databases {
-		all = append(all, judgedAs{
-			b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " + b.armLabel(
-				f.Arm,
-			),
-			f.Verdict,
-		})
+		f.Name = b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " +
+			b.armLabel(f.Arm)
+		all = append(all, f)
 	}
 	return noticesOf(all)
 }

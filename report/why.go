@@ -65,16 +65,6 @@ func (d Document) WhyLines(f NamedVerdict) []string {
 // costName is the endpoint of the cost of a role.
 func costName(role string) string { return "cost(" + role + ")" }
 
-// costResult returns the result of a verdict on a cost.
-func costResult(f NamedVerdict, name string) (verdict.Result, bool) {
-	for _, r := range f.Verdict.Results {
-		if r.Name == name {
-			return r, true
-		}
-	}
-	return verdict.Result{}, false
-}
-
 func decided(r verdict.Result) bool {
 	return r.Kind == verdict.Worse || r.Kind == verdict.Better
 }
@@ -82,7 +72,7 @@ func decided(r verdict.Result) bool {
 // say sets the sentence. Of a cost that is worse or better it names the largest parts; of another
 // cost the functions that changed, which belong on the first screen only if they are certain.
 func (w *Why) say(f NamedVerdict, arms [2]string) {
-	r, ok := costResult(f, w.Endpoint)
+	r, ok := resultOf(f.Verdict, w.Endpoint)
 	change := w.Endpoint
 	if ok && known(r.Effect) {
 		change += " " + effect(r)
@@ -200,9 +190,7 @@ func (w *Why) findingText(f attribution.FunctionChange, arms [2]string) string {
 	if c := changeText(f.Change); c != "" && f.Kind != attribution.Removed {
 		about = append(about, c)
 	}
-	if len(about) > 0 {
-		text += " (" + strings.Join(about, ", ") + ")"
-	}
+	text += inParens(strings.Join(about, ", "))
 	if len(f.Callers) > 0 {
 		text += ", called by " + shortFunction(f.Callers[0].Name)
 	}
@@ -263,7 +251,7 @@ func changeText(c attribution.IntervalEstimate) string {
 	if c.Value >= manyfold {
 		return fmt.Sprintf("%.0f times as much [%s, %.0f]", 1+c.Value, multiple(1+c.Low), 1+c.High)
 	}
-	return (&Delta{Value: Number(c.Value), Lo: Number(c.Low), Hi: Number(c.High)}).text()
+	return interval(c.Value, c.Low, c.High).text()
 }
 
 // multiple writes a number of times, a small one with a decimal.
@@ -289,7 +277,7 @@ func (s *StatementsOf) say(f NamedVerdict) {
 	top := slices.MaxFunc(s.Findings, func(a, b statements.ChangedStatement) int {
 		return cmp.Compare(rank(a), rank(b))
 	})
-	r, _ := costResult(f, costName("db"))
+	r, _ := resultOf(f.Verdict, costName("db"))
 	certain := top.Q <= mostDoubt && rank(top) >= leastStatement*s.Base
 	s.First = rank(top) > 0 && (certain || decided(r) && top.Cost.Value*r.Effect > 0)
 	s.Sentence = fmt.Sprintf("%s changed: %s", count(len(s.Findings), "statement", "statements"),
@@ -298,9 +286,7 @@ func (s *StatementsOf) say(f NamedVerdict) {
 	if top.Operation != "" {
 		about = append(about, "issued by "+top.Operation)
 	}
-	if len(about) > 0 {
-		s.Sentence += " (" + strings.Join(about, "; ") + ")"
-	}
+	s.Sentence += inParens(strings.Join(about, "; "))
 }
 
 // longStatement is the largest length of a statement in a sentence.

@@ -16,14 +16,8 @@ func whyOf(a Attributed, factor float64) Document {
 	s := scenes()["bounded-only"]
 	s.engines = []string{"postgresql"}
 	in := s.input()
-	var pairs []verdict.Pair
-	for b := 1; b <= 6; b++ {
-		level := 2.2 + 0.01*float64(b)
-		pairs = append(pairs, verdict.Pair{Block: b, Base: level,
-			New: level * factor * math.Exp(0.002*float64(b%3))})
-	}
 	e := plan.Endpoint{Name: "cost(app)", Better: plan.Lower, Margin: 0.05, Unit: "ms"}
-	r := verdict.Judge(e, pairs, verdict.Fixed(6))
+	r := judged(e, 6, 100*(factor-1), 100*(factor-1)+0.2, 100*(factor-1)+0.4)
 	in.Arms[0].Verdict = verdict.Combine("PostgreSQL", []verdict.Result{r})
 	in.Arms[0].Costs = []Attributed{a}
 	return From(in)
@@ -111,10 +105,10 @@ func TestWhySentence(t *testing.T) {
 		}
 		for form, text := range map[string]string{
 			"screen":   strings.Join(strings.Fields(screenText(t, d, 100)), " "),
-			"markdown": reported(t, Markdown, d),
+			"markdown": written(t, Markdown, d),
 			"full":     written(t, FullMarkdown, d),
 			"comment":  strings.ReplaceAll(written(t, Comment, d), "\u200b", ""),
-			"html":     reported(t, HTML, d),
+			"html":     written(t, HTML, d),
 		} {
 			at := w.Sentence[:20]
 			if form == "html" {

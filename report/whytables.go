@@ -46,15 +46,11 @@ func (d Document) costSections(w *Why) []section {
 	if f := d.flame(w); f != nil {
 		lead.Drawing = f
 	}
-	out := []section{lead}
-	if len(w.Findings) > 0 {
-		out = append(out, section{Level: 3,
-			Title: d.whyTitle("Functions that changed "+w.Endpoint, w.Engine, w.Arm),
-			Table: w.functionTable([2]string{d.baseLabel(), d.armLabel(w.Arm)}),
-			Notes: prose{"With what they call outside the program itself. Q: the share of false " +
-				"findings among those that are as certain as this one or more."}})
-	}
-	return out
+	functions := w.functionTable([2]string{d.baseLabel(), d.armLabel(w.Arm)})
+	return append([]section{lead}, functions.section(
+		d.whyTitle("Functions that changed "+w.Endpoint, w.Engine, w.Arm),
+		"With what they call outside the program itself. Q: the share of false "+
+			"findings among those that are as certain as this one or more.")...)
 }
 
 // partTable is the parts of a difference; its last row is their sum.
@@ -98,10 +94,9 @@ func (w *Why) functionTable(arms [2]string) *table {
 	t := newTable("Function", "Remark", ">Base "+u.unit, ">New", ">Change",
 		">"+u.unit+" per operation", ">Q", "Called by", "Full name")
 	for _, f := range w.Findings {
-		var callers []string
-		for _, c := range f.Callers {
-			callers = append(callers, shortFunction(c.Name))
-		}
+		callers := textsOf(f.Callers, func(c attribution.Function) string {
+			return shortFunction(c.Name)
+		})
 		full := f.Function.Name
 		if f.From != nil {
 			full += ", in the base " + f.From.Name
@@ -131,7 +126,7 @@ func (w *Why) notes() prose {
 	if w.Without > 0 {
 		out.add("%s no profile, and %s left out: the difference is that of the others.",
 			count(w.Without, "judged block has", "judged blocks have"),
-			map[bool]string{true: "is", false: "are"}[w.Without == 1])
+			verb(w.Without, "is", "are"))
 	}
 	if w.Profiles[0] != "" {
 		out.add("The profiles of the first block, in the directory of the store: go tool pprof "+

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,10 +41,7 @@ func slug(s string) string {
 			break
 		}
 	}
-	if t := strings.TrimSuffix(b.String(), "-"); t != "" {
-		return t
-	}
-	return "x"
+	return cmp.Or(strings.TrimSuffix(b.String(), "-"), "x")
 }
 
 func prefix(s string) string {
@@ -96,10 +95,7 @@ const dash = "–"
 
 // count writes a number of things: "1 block was", "3 blocks were".
 func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
+	return strconv.Itoa(n) + " " + verb(n, one, many)
 }
 
 // list joins names as verdicts do.
@@ -135,21 +131,36 @@ func aboutTime(d time.Duration) string {
 // prose is sentences.
 type prose []string
 
-func (p *prose) add(format string, a ...any) { *p = append(*p, fmt.Sprintf(format, a...)) }
+func (p *prose) add(format string, a ...any) { p.say(fmt.Sprintf(format, a...)) }
+
+func (p *prose) say(sentences ...string) { *p = append(*p, sentences...) }
+
+// oneOf returns the element of a list that fits, or a new one at its end.
+func oneOf[T any](all *[]T, fits func(T) bool, fresh T) *T {
+	i := slices.IndexFunc(*all, fits)
+	if i < 0 {
+		i = len(*all)
+		*all = append(*all, fresh)
+	}
+	return &(*all)[i]
+}
+
+// textsOf writes each of a list.
+func textsOf[T any](all []T, text func(T) string) []string {
+	out := make([]string, len(all))
+	for i, x := range all {
+		out[i] = text(x)
+	}
+	return out
+}
 
 // test names a row of an engine; a target whose database is not ours has no name for it.
 func test(label string) string {
-	if label == "" {
-		return "target"
-	}
-	return label
+	return cmp.Or(label, "target")
 }
 
 func orDash(s string) string {
-	if s == "" {
-		return dash
-	}
-	return s
+	return cmp.Or(s, dash)
 }
 
 // yes is the cell of a column of yes and no.
@@ -178,9 +189,7 @@ func (b *byReason) add(reason, name string) {
 
 // texts writes names and reason into a format, a text for each reason.
 func (b *byReason) texts(format string) []string {
-	out := make([]string, len(b.reasons))
-	for i, reason := range b.reasons {
-		out[i] = fmt.Sprintf(format, list(b.names[reason]), reason)
-	}
-	return out
+	return textsOf(b.reasons, func(reason string) string {
+		return fmt.Sprintf(format, list(b.names[reason]), reason)
+	})
 }

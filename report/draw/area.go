@@ -40,7 +40,7 @@ func (a Area) Band(l *List, t, lo, hi []float64, step float64) {
 		for i := s.to - 1; i >= s.from; i-- {
 			xy = append(xy, a.X(t[i]), a.Y(lo[i]))
 		}
-		*l = append(*l, Element{Kind: "band", Class: "band", Points: xy})
+		l.add(Element{Kind: "band", Class: "band", Points: xy})
 	}
 }
 
@@ -54,7 +54,7 @@ func (a Area) Curve(l *List, class string, t, v []float64, step float64) {
 		if len(xy) == 2 { // a point by itself would not be seen
 			xy = append(xy, xy[0]+1.5, xy[1])
 		}
-		*l = append(*l, Element{Kind: "curve", Class: class, Points: xy})
+		l.add(Element{Kind: "curve", Class: class, Points: xy})
 	}
 }
 

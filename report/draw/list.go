@@ -21,29 +21,33 @@ type List []Element
 // Text adds a text. Its size is that of its class if it is 0. Anchor is "", middle or end. The shape
 // may be changed until the next one is added.
 func (l *List) Text(class string, x, y, size float64, text, anchor string) *Element {
-	*l = append(*l,
+	return l.add(
 		Element{Kind: "text", Class: class, X: x, Y: y, R: size, Text: text, Anchor: anchor})
+}
+
+func (l *List) add(e Element) *Element {
+	*l = append(*l, e)
 	return &(*l)[len(*l)-1]
 }
 
 // Line adds a straight line.
 func (l *List) Line(class string, x, y, x2, y2 float64) {
-	*l = append(*l, Element{Kind: "line", Class: class, X: x, Y: y, X2: x2, Y2: y2})
+	l.add(Element{Kind: "line", Class: class, X: x, Y: y, X2: x2, Y2: y2})
 }
 
 // Rect adds a rectangle between two corners.
 func (l *List) Rect(class string, x, y, x2, y2 float64) {
-	*l = append(*l, Element{Kind: "rect", Class: class, X: x, Y: y, X2: x2, Y2: y2})
+	l.add(Element{Kind: "rect", Class: class, X: x, Y: y, X2: x2, Y2: y2})
 }
 
 // Disc adds a disc of radius r.
 func (l *List) Disc(class string, x, y, r float64) {
-	*l = append(*l, Element{Kind: "disc", Class: class, X: x, Y: y, R: r})
+	l.add(Element{Kind: "disc", Class: class, X: x, Y: y, R: r})
 }
 
 // Diamond adds a diamond of radius r.
 func (l *List) Diamond(class string, x, y, r float64) {
-	*l = append(*l, Element{Kind: "diamond", Class: class, X: x, Y: y, R: r})
+	l.add(Element{Kind: "diamond", Class: class, X: x, Y: y, R: r})
 }
 
 // Group begins a group with more attributes. End ends it.
@@ -56,8 +60,8 @@ func (l *List) End() { l.Close("</g>") }
 
 // Open begins a group whose origin is at x, y. Markup begins it in an SVG.
 func (l *List) Open(class string, x, y float64, markup string) {
-	*l = append(*l, Element{Kind: "open", Class: class, X: x, Y: y, Text: markup})
+	l.add(Element{Kind: "open", Class: class, X: x, Y: y, Text: markup})
 }
 
 // Close ends what Open began. Markup ends it in an SVG.
-func (l *List) Close(markup string) { *l = append(*l, Element{Kind: "close", Text: markup}) }
+func (l *List) Close(markup string) { l.add(Element{Kind: "close", Text: markup}) }

@@ -15,18 +15,22 @@ func Arm(i int) string { return fmt.Sprintf("a%d", i%Arms) }
 // palette distinguishes arms for all kinds of color vision (the first six are of Okabe and Ito);
 // base is blue.
 var palette = [...]color.NRGBA{
-	{0x00, 0x72, 0xB2, 0xff}, {0xD5, 0x5E, 0x00, 0xff}, {0x00, 0x9E, 0x73, 0xff},
-	{0xCC, 0x79, 0xA7, 0xff}, {0xE6, 0x9F, 0x00, 0xff},
-	{0x56, 0xB4, 0xE9, 0xff}, {0x8C, 0x5A, 0x2B, 0xff}, {0x6B, 0x6B, 0x6B, 0xff},
+	rgb(0x0072b2), rgb(0xd55e00), rgb(0x009e73),
+	rgb(0xcc79a7), rgb(0xe69f00),
+	rgb(0x56b4e9), rgb(0x8c5a2b), rgb(0x6b6b6b),
 }
 
 var (
-	ink   = color.NRGBA{0x22, 0x22, 0x22, 0xff}
-	soft  = color.NRGBA{0x59, 0x63, 0x6e, 0xff}
-	pale  = color.NRGBA{0xd4, 0xd8, 0xdd, 0xff}
-	gray  = color.NRGBA{0x77, 0x77, 0x77, 0xff}
-	alarm = color.NRGBA{0xB0, 0x00, 0x20, 0xff}
+	ink   = rgb(0x222222)
+	soft  = rgb(0x59636e)
+	pale  = rgb(0xd4d8dd)
+	gray  = rgb(0x777777)
+	alarm = rgb(0xb00020)
 )
+
+func rgb(hex uint32) color.NRGBA {
+	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 0xff}
+}
 
 func faded(c color.NRGBA, alpha uint8) color.NRGBA {
 	c.A = alpha
@@ -66,22 +70,22 @@ var looks = map[string]look{
 	"span":           {color: ink, width: 1.8},
 	"whisker":        {color: palette[0], width: 1.6},
 	"dot":            {color: palette[0]},
-	"margin":         {color: color.NRGBA{0x99, 0x99, 0x99, 0x48}},
+	"margin":         {color: faded(rgb(0x999999), 0x48)},
 	"broken":         {color: faded(alarm, 0x22)},
 	"unknown":        {color: faded(gray, 0x33)},
-	"same":           {color: color.NRGBA{0xdf, 0xe3, 0xe8, 0xff}},
-	"up1":            {color: color.NRGBA{0xfb, 0xdc, 0xc8, 0xff}},
-	"up2":            {color: color.NRGBA{0xf6, 0xb0, 0x7f, 0xff}},
-	"up3":            {color: color.NRGBA{0xe9, 0x8a, 0x3f, 0xff}},
-	"down1":          {color: color.NRGBA{0xd3, 0xe6, 0xf5, 0xff}},
-	"down2":          {color: color.NRGBA{0x97, 0xc7, 0xe8, 0xff}},
-	"down3":          {color: color.NRGBA{0x5c, 0xaa, 0xdb, 0xff}},
-	"k-worse":        {color: color.NRGBA{0xb3, 0x26, 0x1e, 0xff}},
-	"k-better":       {color: color.NRGBA{0x1a, 0x7f, 0x37, 0xff}},
-	"k-same":         {color: color.NRGBA{0x1a, 0x7f, 0x37, 0xff}},
-	"k-inconclusive": {color: color.NRGBA{0x8a, 0x5a, 0x00, 0xff}},
-	"k-indicative":   {color: color.NRGBA{0x8a, 0x5a, 0x00, 0xff}},
-	"k-invalid":      {color: color.NRGBA{0x6e, 0x40, 0xc9, 0xff}},
+	"same":           {color: rgb(0xdfe3e8)},
+	"up1":            {color: rgb(0xfbdcc8)},
+	"up2":            {color: rgb(0xf6b07f)},
+	"up3":            {color: rgb(0xe98a3f)},
+	"down1":          {color: rgb(0xd3e6f5)},
+	"down2":          {color: rgb(0x97c7e8)},
+	"down3":          {color: rgb(0x5caadb)},
+	"k-worse":        {color: rgb(0xb3261e)},
+	"k-better":       {color: rgb(0x1a7f37)},
+	"k-same":         {color: rgb(0x1a7f37)},
+	"k-inconclusive": {color: rgb(0x8a5a00)},
+	"k-indicative":   {color: rgb(0x8a5a00)},
+	"k-invalid":      {color: rgb(0x6e40c9)},
 }
 
 // lookOf returns the look of a class in a group of an arm, -1 for none.

@@ -265,31 +265,21 @@ func (r *raster) write(text string, size float64, pen point, sin, cos float64, l
 		return end
 	}
 	for i, s := range outlines {
-		var p [3]point
+		var p [6]float32
 		for k, arg := range s.Args {
 			x, y := starts[i]+float64(arg.X)/64, float64(arg.Y)/64
-			p[k] = point{pen.x + x*cos - y*sin - float64(at.Min.X),
-				pen.y + x*sin + y*cos - float64(at.Min.Y)}
+			p[2*k] = float32(pen.x + x*cos - y*sin - float64(at.Min.X))
+			p[2*k+1] = float32(pen.y + x*sin + y*cos - float64(at.Min.Y))
 		}
-		a := p[0]
-		b := p[1]
-		c := p[2]
 		switch s.Op {
 		case sfnt.SegmentOpMoveTo:
-			z.MoveTo(float32(a.x), float32(a.y))
+			z.MoveTo(p[0], p[1])
 		case sfnt.SegmentOpLineTo:
-			z.LineTo(float32(a.x), float32(a.y))
+			z.LineTo(p[0], p[1])
 		case sfnt.SegmentOpQuadTo:
-			z.QuadTo(float32(a.x), float32(a.y), float32(b.x), float32(b.y))
+			z.QuadTo(p[0], p[1], p[2], p[3])
 		case sfnt.SegmentOpCubeTo:
-			z.CubeTo(
-				float32(a.x),
-				float32(a.y),
-				float32(b.x),
-				float32(b.y),
-				float32(c.x),
-				float32(c.y),
-			)
+			z.CubeTo(p[0], p[1], p[2], p[3], p[4], p[5])
 		}
 	}
 	z.Draw(r.img, at, image.NewUniform(look.color), image.Point{})
@@ -313,7 +303,7 @@ func paletted(m image.Image) image.Image {
 		index[key] = k
 		return k
 	}
-	for _, c := range append([]color.NRGBA{{0xff, 0xff, 0xff, 0xff}, ink, gray, pale, alarm}, palette[:]...) {
+	for _, c := range append([]color.NRGBA{rgb(0xffffff), ink, gray, pale, alarm}, palette[:]...) {
 		add(c.R, c.G, c.B, (uint32(c.R)<<16|uint32(c.G)<<8|uint32(c.B))&bits)
 	}
 	last, at := uint32(1<<31), uint8(0) // no color

@@ -69,7 +69,18 @@ func esc(s string) string { return html.EscapeString(plain.OneLine(s)) }
 func (s Element) svg(b *bytes.Buffer) {
 	class := ""
 	if s.Class != "" {
-		class = ` class="` + markClass(s.Kind, s.Class) + `"`
+		class = ` class="` + s.Class
+		if armOf(s.Class) >= 0 { // the class of marks
+			class += " mark"
+		}
+		class += `"`
+	}
+	put := func(format string, places ...float64) {
+		args := []any{class}
+		for _, v := range places {
+			args = append(args, coord(v))
+		}
+		fmt.Fprintf(b, format, args...)
 	}
 	switch s.Kind {
 	case "open", "close":
@@ -79,16 +90,9 @@ func (s Element) svg(b *bytes.Buffer) {
 			return
 		}
 		if s.Turn != 0 {
-			fmt.Fprintf(
-				b,
-				`<text%s transform="translate(%s %s) rotate(%s)"`,
-				class,
-				coord(s.X),
-				coord(s.Y),
-				coord(s.Turn),
-			)
+			put(`<text%s transform="translate(%s %s) rotate(%s)"`, s.X, s.Y, s.Turn)
 		} else {
-			fmt.Fprintf(b, `<text%s x="%s" y="%s"`, class, coord(s.X), coord(s.Y))
+			put(`<text%s x="%s" y="%s"`, s.X, s.Y)
 		}
 		if s.R > 0 {
 			b.WriteString(` font-size="` + coord(s.R) + `"`)
@@ -96,32 +100,20 @@ func (s Element) svg(b *bytes.Buffer) {
 		if s.Anchor != "" {
 			b.WriteString(` text-anchor="` + s.Anchor + `"`)
 		}
-		b.WriteString(">" + esc(s.Text) + s.tailHTML() + "</text>")
+		b.WriteString(">" + esc(s.Text))
+		if s.Tail != "" {
+			b.WriteString(`<tspan class="` + s.Look + `"> ` + esc(s.Tail) + "</tspan>")
+		}
+		b.WriteString("</text>")
 	case "line":
-		fmt.Fprintf(b, `<line%s x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, coord(s.X), coord(s.Y),
-			coord(s.X2), coord(s.Y2))
+		put(`<line%s x1="%s" y1="%s" x2="%s" y2="%s"/>`, s.X, s.Y, s.X2, s.Y2)
 	case "rect":
-		fmt.Fprintf(
-			b,
-			`<rect%s x="%s" y="%s" width="%s" height="%s"/>`,
-			class,
-			coord(s.X),
-			coord(s.Y),
-			coord(s.X2-s.X),
-			coord(s.Y2-s.Y),
-		)
+		put(`<rect%s x="%s" y="%s" width="%s" height="%s"/>`, s.X, s.Y, s.X2-s.X, s.Y2-s.Y)
 	case "disc":
-		fmt.Fprintf(
-			b,
-			`<circle%s cx="%s" cy="%s" r="%s"/>`,
-			class,
-			coord(s.X),
-			coord(s.Y),
-			coord(s.R),
-		)
+		put(`<circle%s cx="%s" cy="%s" r="%s"/>`, s.X, s.Y, s.R)
 	case "diamond":
-		fmt.Fprintf(b, `<path%s d="M%s %sL%s %sL%s %sL%s %sZ"/>`, class, coord(s.X-s.R), coord(s.Y),
-			coord(s.X), coord(s.Y-s.R), coord(s.X+s.R), coord(s.Y), coord(s.X), coord(s.Y+s.R))
+		put(`<path%s d="M%s %sL%s %sL%s %sL%s %sZ"/>`, s.X-s.R, s.Y, s.X, s.Y-s.R, s.X+s.R, s.Y,
+			s.X, s.Y+s.R)
 	case "curve":
 		b.WriteString("<polyline" + class + ` points="`)
 		writePoints(b, s.Points)
@@ -135,22 +127,6 @@ func (s Element) svg(b *bytes.Buffer) {
 		b.WriteString(`Z"/>`)
 	}
 	b.WriteByte('\n')
-}
-
-// tailHTML returns the markup of the text behind a label.
-func (s Element) tailHTML() string {
-	if s.Tail == "" {
-		return ""
-	}
-	return `<tspan class="` + s.Look + `"> ` + esc(s.Tail) + "</tspan>"
-}
-
-// markClass adds the class of marks to the class of an arm's color.
-func markClass(kind, class string) string {
-	if armOf(class) >= 0 && kind != "open" {
-		return class + " mark"
-	}
-	return class
 }
 
 // writePoints writes places as "x,y x,y".
