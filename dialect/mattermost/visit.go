@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +43,7 @@ const logoutTime = time.Second
 
 // inspect implements [dialect.Dialect.Visit].
 func inspect(ctx context.Context, of dialect.Visit) {
-	set, err := parse(of.Env.Params, cmp.Or(of.Env.Mix, DefaultMix))
+	set, err := parse(of.Env.Params, of.Env.Mix)
 	if err != nil {
 		of.Log.Problem("workload.params", "%v", err)
 		return
