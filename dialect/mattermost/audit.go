@@ -68,11 +68,7 @@ func audit(
 	}); err != nil {
 		return r, err
 	}
-	var config map[string]string
-	_ = s.with(func(c *api.Client) (err error) {
-		config, err = c.ClientConfig(ctx)
-		return err
-	}) // one that fails says nothing
+	config, _ := asked(s, (*api.Client).ClientConfig) // one that fails says nothing
 	if isNull(config) {
 		return workload.AuditResult{Part: 1, Note: nullServer}, nil
 	}
