@@ -46,12 +46,7 @@ func createPost(a *act) error {
 		return err
 	}
 	ch := a.channel()
-	root := api.ID{}
-	if reply {
-		if p, ok := a.anyPost(ch, isUserPost); ok {
-			root = p.thread()
-		}
-	}
+	root := a.threadOf(ch, reply)
 	d, err := a.write(ch, root, c)
 	if err != nil {
 		return err

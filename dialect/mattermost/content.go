@@ -56,7 +56,7 @@ type composed struct {
 // compose draws a message of 1 to words words. Everything is drawn here, before any request.
 func (a *person) compose(words int) composed {
 	r := a.content
-	c := composed{text: sentence(r, 1+r.IntN(words))}
+	c := composed{text: fewWords(r, words)}
 	mention := r.Float64() < mentionShare
 	whom := r.IntN(max(1, a.b.count()))
 	link := r.Float64() < linkShare

@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -179,10 +180,5 @@ func (a *act) together(calls ...call) error {
 	for _, o := range others {
 		a.u.Rejoin(o.Intended())
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
