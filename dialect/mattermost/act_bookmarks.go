@@ -74,7 +74,7 @@ func (a *act) addBookmark() error {
 	b := api.Bookmark{Name: name,
 		URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
 	if file {
-		id, err := a.c.UploadBookmark(a, ch, "bookmark.txt", "text/plain", []byte(name))
+		id, err := a.c.Upload(a, ch, true, "bookmark.txt", "text/plain", []byte(name))
 		if err != nil {
 			return err
 		}

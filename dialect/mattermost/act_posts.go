@@ -149,9 +149,7 @@ func proveAddReaction(s *stage) {
 	s.say(ch.key, "what do you think?")
 	count := func() (n int) {
 		for _, p := range s.latest(ch.key, seenPosts) {
-			users, _, err := s.witness.c.Reactions(s, p.ID.String())
-			check(err)
-			for _, u := range users {
+			for _, u := range must(s.witness.c.Reactions(s, p.ID.String())) {
 				if u == s.actor.id {
 					n++
 				}

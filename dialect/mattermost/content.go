@@ -144,7 +144,7 @@ func (a *act) write(ch *channel, root api.ID, c composed,
 	for i, k := range c.files {
 		calls[i] = func(ctx context.Context, cl *api.Client) (err error) {
 			f := &attachments()[k]
-			ids[i], err = cl.Upload(ctx, d.ChannelID, f.name, f.kind, f.data)
+			ids[i], err = cl.Upload(ctx, d.ChannelID, false, f.name, f.kind, f.data)
 			return err
 		}
 	}

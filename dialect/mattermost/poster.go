@@ -248,8 +248,8 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 	} else {
 		a.files++
 		data := fmt.Sprintf("Test file %d\n%s", a.files, randomText(a.u.Content, 100))
-		id, err := a.c.Upload(ctx, a.channel, fmt.Sprintf("test_%d.txt", a.files), "text/plain",
-			[]byte(data))
+		id, err := a.c.Upload(ctx, a.channel, false, fmt.Sprintf("test_%d.txt", a.files),
+			"text/plain", []byte(data))
 		if err != nil {
 			return err
 		}

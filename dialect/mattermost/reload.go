@@ -184,8 +184,7 @@ func (a *act) loadTeam() error {
 	}
 	if a.b.lacks(hasThreads) == "" {
 		calls = append(calls, func(ctx context.Context, c *api.Client) error {
-			_, _, err := c.ThreadTotals(ctx, a.id, a.team)
-			return err
+			return c.ThreadTotals(ctx, a.id, a.team)
 		})
 	}
 	if err := a.together(calls...); err != nil {

@@ -106,7 +106,7 @@ func TestAnotherIDIsAnError(t *testing.T) {
 				t.Error("no error")
 			}
 			merged := windows(reg)
-			w := merged[seriesOf(opGetThread, tt.prefix)]
+			w := merged[phased("get_thread", tt.prefix)]
 			if w == nil || w.Classes[tt.class] != 1 || w.Classes[measure.OK] != 0 {
 				t.Errorf("%+v, want one of class %v", w, tt.class)
 			}
