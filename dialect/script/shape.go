@@ -58,10 +58,13 @@ func Plan(options json.RawMessage) (Shape, []plan.Refusal) {
 // A reader reads options.
 type reader struct {
 	shape Shape
-	wrong []plan.Refusal
+	refusals
 }
 
-func (r *reader) refuse(path, format string, args ...any) {
+// refusals are what cannot be carried out.
+type refusals struct{ wrong []plan.Refusal }
+
+func (r *refusals) refuse(path, format string, args ...any) {
 	r.wrong = append(r.wrong, plan.Refusal{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -124,8 +127,11 @@ func (r *reader) options(all map[string]json.RawMessage) {
 		case key == "thresholds":
 			r.thresholds(path, all[key])
 		case !slices.Contains(loads, key):
-			known := slices.Concat(loads, own, []string{"thresholds"})
-			r.refuse(path, "is no option of k6; %sremove it", spaced(plan.Nearest(key, known)))
+			near := plan.Nearest(key, slices.Concat(loads, own, []string{"thresholds"}))
+			if near != "" {
+				near += " "
+			}
+			r.refuse(path, "is no option of k6; %sremove it", near)
 		}
 	}
 	_, scenarios := all["scenarios"]
@@ -423,11 +429,4 @@ func cut(text []byte) string {
 		return strings.ToValidUTF8(string(text[:60]), "") + "…"
 	}
 	return string(text)
-}
-
-func spaced(s string) string {
-	if s == "" {
-		return ""
-	}
-	return s + " "
 }
