@@ -46,7 +46,6 @@ type unsent struct {
 	ch   *channel
 	root api.ID
 	id   api.ID // of a scheduled post
-	at   int64  // its time, Unix ms
 }
 
 // own returns the person's belongings.
@@ -246,7 +245,7 @@ func (a *act) schedule() (unsent, error) {
 	if err != nil {
 		return unsent{}, err
 	}
-	p := unsent{ch: ch, root: root, id: api.ParseID(s.ID), at: at}
+	p := unsent{ch: ch, root: root, id: api.ParseID(s.ID)}
 	a.own().scheduled = append(a.own().scheduled, p)
 	return p, nil
 }
@@ -268,7 +267,7 @@ func (a *act) anyScheduled() (unsent, error) {
 			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil &&
 				len(own.scheduled) < mostDrafts {
 				own.scheduled = append(own.scheduled,
-					unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
+					unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID)})
 			}
 		}
 	}

@@ -398,7 +398,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		return nil, err
 	}
 	a.pool.open = 1
-	a.pool.idle = c
+	a.pool.idle = []*api.Client{c}
 	return a, nil
 }
 
