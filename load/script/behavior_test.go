@@ -13,6 +13,7 @@ import (
 
 	"github.com/grafana/sobek"
 
+	expect "plimsoll/internal/failure"
 	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -71,14 +72,10 @@ func TestArrivals(t *testing.T) {
 	for i := range 2 {
 		u := workload.NewServerUser(i, s.env, s.env.Clock)
 		server, err := s.b.NewServer(s.env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.None(t, err)
 		u.Become(17)
 		u.Schedule(u.Now())
-		if err := server.Serve(t.Context(), 17); err != nil {
-			t.Fatal(err)
-		}
+		expect.None(t, server.Serve(t.Context(), 17))
 		server.Close()
 	}
 	if all := asked(); len(all) != 2 || all[0] != all[1] {
@@ -102,9 +99,7 @@ exports.default = data => {
 	if err := s.b.Provision(t.Context(), s.env, 2); err != nil { // again, for more users
 		t.Fatal(err)
 	}
-	if err := s.b.Finish(t.Context(), s.env); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, s.b.Finish(t.Context(), s.env))
 	want := []string{"POST /make ", "GET /a/1 ", "GET /changed/2 ", "GET /a/1 ", "DELETE /make/a "}
 	if got := asked(); !slices.Equal(got, want) {
 		t.Errorf("requests %q, want %q", got, want)
@@ -157,15 +152,11 @@ exports.setup = () => ({id: 7});
 exports.default = data => { http.get("/" + data.id, {headers: {"X-Own": __ENV.MY_TOKEN + Object.keys(__ENV)}}) }`,
 		map[string]string{"MY_TOKEN": "tiger-stripes-17"})
 	text, err := s.b.State([]int{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	there := &stage{t: t, b: New(), env: s.env}
 	there.env.Params, there.env.Secrets = nil, new(plain.Secrets)
 	there.env.Secret = func(string) string { t.Error("a secret was asked for"); return "" }
-	if err := there.b.Restore(there.env, text); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, there.b.Restore(there.env, text))
 	there.act(there.user(0), 1)
 	if got, want := asked(), []string{"GET /7 tiger-stripes-17BASE_URL,MY_TOKEN"}; !slices.Equal(got, want) {
 		t.Errorf("requests %q, want %q", got, want)
@@ -419,17 +410,11 @@ func TestIterations(t *testing.T) {
 	s := staged(t, nil, `exports.default = function () {}`, nil)
 	s.env.Variables = map[string]string{Iterations: "2"}
 	s.b = New()
-	if err := s.b.Provision(t.Context(), s.env, 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, s.b.Provision(t.Context(), s.env, 1))
 	state, err := s.b.State(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	elsewhere := New()
-	if err := elsewhere.Restore(s.env, state); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, elsewhere.Restore(s.env, state))
 	for what, b := range map[string]*Behavior{"here": s.b, "elsewhere": elsewhere} {
 		s.b = b
 		a := s.user(0)

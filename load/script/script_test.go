@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	expect "plimsoll/internal/failure"
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
@@ -23,9 +24,7 @@ func bundled(t testing.TB, code string, env ...string) []byte {
 	t.Helper()
 	b, err := json.Marshal(bundle.Bundle{Name: "test.js", Env: env, Digest: "sha256:0",
 		Code: "(function(require, exports, module) { \"use strict\";" + code + "\n})"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	return b
 }
 
@@ -61,9 +60,7 @@ func staged(t testing.TB, h http.HandlerFunc, code string, params map[string]str
 		names = append(names, name)
 	}
 	s.env.Script = bundled(t, imports+code, names...)
-	if err := s.b.Provision(t.Context(), s.env, 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, s.b.Provision(t.Context(), s.env, 1))
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	expect "plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -195,9 +196,7 @@ func (a *actor) has(t *testing.T, expression string) bool {
 		ok = err == nil && v.ToBoolean()
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	return ok
 }
 
@@ -470,9 +469,7 @@ function act() { }`+inspect)
 		{Channel: "r", IDs: []string{"a", "b", "c"}},
 		{Channel: "closed", IDs: []string{"d"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	if got.Expected != 4 || got.Readable != 2 || got.Missing != 1 || got.NotAudited != 1 ||
 		got.MissingIDs[0] != "c" || !strings.Contains(got.Refusals[0], "test.js:29: not allowed") {
 		t.Errorf("%+v", got)
