@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"errors"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
@@ -26,8 +25,8 @@ func (a *act) typing(ch *channel, root api.ID) error {
 		return nil
 	}
 	err := a.c.Typing(a, sock, ch.key, root.String())
-	if _, ok := errors.AsType[*api.OpError](err); ok {
-		return nil // recorded; the message is written all the same
+	if answered(err) {
+		return nil // the message is written all the same
 	}
 	return err
 }

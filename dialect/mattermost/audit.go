@@ -3,7 +3,6 @@ package mattermost
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -148,7 +147,7 @@ func (b *books) as(
 			return err
 		}
 		err = b.pages(ctx, c)
-		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Status != 401 {
+		if !unauthorized(err) {
 			break
 		}
 	}
@@ -199,7 +198,7 @@ func (b *books) pages(ctx context.Context, c *api.Client) error {
 		case refused(err):
 			return err
 		default:
-			if _, ok := errors.AsType[*api.OpError](err); !ok {
+			if !answered(err) {
 				return err
 			}
 			return fmt.Errorf("reading post %s: %w", id, err)

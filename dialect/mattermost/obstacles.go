@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -59,7 +58,7 @@ func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 // refusal to this administrator, or an answer of another form. The proofs judge the server, not
 // this reading.
 func unreadable(err error) error {
-	if e, ok := errors.AsType[*api.OpError](err); ok && e.Status != 0 {
+	if status(err) != 0 {
 		return nil
 	}
 	return err
@@ -153,8 +152,7 @@ func pathOf(address string) string {
 
 // stopped adds the settings that stop a run of some users to an error of provisioning.
 func (s *setup) stopped(err error, users int) error {
-	_, answered := errors.AsType[*api.OpError](err)
-	if !answered || s.token == "" || s.member || s.Err() != nil {
+	if !answered(err) || s.token == "" || s.member || s.Err() != nil {
 		return err
 	}
 	list, failed := s.obstacles(users)

@@ -290,10 +290,7 @@ func (a *act) settle(err error) error {
 	if a.Err() != nil {
 		return ended(a)
 	}
-	if _, ok := errors.AsType[*api.OpError](err); ok {
-		return nil
-	}
-	if _, ok := errors.AsType[skipError](err); ok {
+	if _, ok := errors.AsType[skipError](err); ok || answered(err) {
 		return nil
 	}
 	return err

@@ -170,6 +170,12 @@ func status(err error) int {
 	return 0
 }
 
+// answered reports whether err is of an operation, which is recorded already.
+func answered(err error) bool {
+	_, ok := errors.AsType[*api.OpError](err)
+	return ok
+}
+
 // missing reports whether err means, as on the real server, that an object does not exist.
 func missing(err error) bool { return status(err) == 404 }
 

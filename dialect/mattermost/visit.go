@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -202,7 +201,7 @@ func (v *visitor) settle() {
 	persons := v.Users[living]
 	list, err := v.obstacles(persons)
 	if err != nil {
-		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Status == 0 {
+		if status(err) == 0 {
 			v.Log.Caution(
 				"target",
 				"the settings of the server at %s were not read: %v",
