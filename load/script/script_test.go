@@ -77,6 +77,24 @@ func (s *stage) said() string {
 	return strings.Join(s.lines, "\n")
 }
 
+// says fails the test unless these texts were logged.
+func (s *stage) says(wants ...string) {
+	s.t.Helper()
+	for _, want := range wants {
+		if said := s.said(); !strings.Contains(said, want) {
+			s.t.Errorf("the log is %q, want %q", said, want)
+		}
+	}
+}
+
+// quiet fails the test if something was logged.
+func (s *stage) quiet() {
+	s.t.Helper()
+	if said := s.said(); said != "" {
+		s.t.Error(said)
+	}
+}
+
 // user returns the actor of a user.
 func (s *stage) user(id int) *actor {
 	s.t.Helper()
@@ -145,9 +163,7 @@ exports.default = function (data) {
 			t.Errorf("%s: %v, want %v", name, w.Classes, want)
 		}
 	}
-	if said := s.said(); !strings.Contains(said, "test.js:7: on 5") {
-		t.Errorf("the log has no place of the exception: %s", said)
-	}
+	s.says("test.js:7: on 5")
 }
 
 func TestEndOfTheRunLeavesTheScript(t *testing.T) {
