@@ -12,7 +12,7 @@ import (
 
 // unfed refuses rules that the users of a plan give no data: a run would wait for it, and not be
 // valid.
-func (s Set) unfed(p *plan.Plan, speaks *Dialect) (out []plan.Refusal) {
+func (s Set) unfed(p *plan.Plan, speaks *Dialect, refuse refuser) {
 	ops := s.does(p)
 	listening := s.hears(p)
 	listeners := listenersOf(speaks)
@@ -24,22 +24,22 @@ func (s Set) unfed(p *plan.Plan, speaks *Dialect) (out []plan.Refusal) {
 					(slices.Contains(plan.MessageFaults(), r.Arg) || r.Arg == plan.Disconnected)
 			switch {
 			case r.OfScript() && !p.Workload.Scripted():
-				out = append(out, plan.Refusal{Path: path, Text: "the users follow no script, " +
-					"so the rule would have no data; remove it, or name one, as in script: chat.js"})
+				refuse(path, "the users follow no script, so the rule would have no data; "+
+					"remove it, or name one, as in script: chat.js")
 			case heard && !listening && len(listeners) > 0:
-				out = append(out, plan.Refusal{Path: path, Text: fmt.Sprintf(
+				refuse(path,
 					"nobody listens: users of the behavior %s keep no WebSocket, so the rule would have no data; remove it, or add some who do, as in with: {%s: 10%%}",
 					p.Workload.Behavior,
 					listeners[0],
-				)})
+				)
 			case r.Unit == plan.Seconds && r.Arg != "op" && r.Arg != "delivery" && ops != nil &&
 				!slices.Contains(ops, r.Arg):
-				out = append(out, plan.Refusal{Path: path, Text: fmt.Sprintf(
+				refuse(path,
 					"users of the behavior %s never do %s, so the rule would have no data; they do %s",
 					strings.Join(slices.Sorted(maps.Keys(p.Workload.Mix())), ", "),
 					r.Arg,
 					strings.Join(ops, ", "),
-				)})
+				)
 			}
 		}
 	}
@@ -49,7 +49,6 @@ func (s Set) unfed(p *plan.Plan, speaks *Dialect) (out []plan.Refusal) {
 	if p.Unbounded != nil {
 		check("unbounded.slo", p.Unbounded.SLO)
 	}
-	return out
 }
 
 // does returns the operations that the users of a plan do; nil if some of them may do any.

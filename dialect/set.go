@@ -73,11 +73,12 @@ func (s Set) Of(behaviors []string) (*Dialect, error) {
 
 // Driver returns the dialect's driver of a name.
 func (d *Dialect) Driver(name string) (ServerDriver, bool) {
-	i := slices.IndexFunc(d.Drivers, func(x ServerDriver) bool { return x.Name == name })
-	if i < 0 {
-		return ServerDriver{}, false
+	for _, x := range d.Drivers {
+		if x.Name == name {
+			return x, true
+		}
 	}
-	return d.Drivers[i], true
+	return ServerDriver{}, false
 }
 
 // Driver returns the driver of a name that deploys a server of one of the dialects.
@@ -262,6 +263,9 @@ func (s Set) Refused(text string) bool {
 	})
 }
 
+// A refuser reports something in a plan that cannot be carried out.
+type refuser func(path, format string, args ...any)
+
 // CheckPlan reports the parts of a plan that no dialect can carry out: behaviors of two dialects,
 // settings, a driver of another dialect, a database that is missing, and the settings of storms. Of
 // a plan with unknown behaviors it reports nothing.
@@ -279,8 +283,8 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 		refuse("workload.with", "%s: %s; want those of one", err, strings.Join(names, ", "))
 		return out
 	}
-	out = append(out, s.checkUsersFile(p, names)...)
-	out = append(out, s.unfed(p, speaks)...)
+	s.checkUsersFile(p, names, refuse)
+	s.unfed(p, speaks, refuse)
 	for _, err := range unjoined(s.CheckSettings(names, p.Workload.Params)) {
 		if e, ok := errors.AsType[*SettingError](err); ok {
 			refuse("workload.params."+e.Key, "%s", e.Problem)
@@ -333,33 +337,25 @@ func lacksBinary(p *plan.Plan) bool {
 
 // checkUsersFile reports behaviors that cannot use accounts of a file, and settings without effect
 // beside it.
-func (s Set) checkUsersFile(p *plan.Plan, names []string) (out []plan.Refusal) {
+func (s Set) checkUsersFile(p *plan.Plan, names []string, refuse refuser) {
 	if p.Workload.UsersFile == "" {
-		return nil
+		return
 	}
 	behaviors := s.Behaviors()
 	for _, name := range names {
 		adopter, ok := behaviors[name]().(workload.Adopter)
 		if !ok {
-			out = append(out, plan.Refusal{
-				Path: "workload.users_file",
-				Text: fmt.Sprintf(
-					"users of the behavior %s log in without accounts of a file; remove it",
-					name,
-				),
-			})
+			refuse("workload.users_file",
+				"users of the behavior %s log in without accounts of a file; remove it", name)
 			continue
 		}
 		for _, key := range adopter.Displaced() {
 			if _, set := p.Workload.Params[key]; set {
-				out = append(out, plan.Refusal{
-					Path: "workload.params." + key,
-					Text: "has no effect beside workload.users_file, whose accounts the users have; remove one of them",
-				})
+				refuse("workload.params."+key, "has no effect beside workload.users_file, "+
+					"whose accounts the users have; remove one of them")
 			}
 		}
 	}
-	return out
 }
 
 // unjoined returns the errors that were joined, at any depth.

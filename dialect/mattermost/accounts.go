@@ -123,8 +123,14 @@ func (s *accounts) restored(env workload.Env) error {
 }
 
 // openSessions opens a session of each account of a file, or tries the one of an earlier call or of
-// the file.
+// the file. The administrator logs in before; if there is none, the first account reads in its
+// place.
 func (s *setup) openSessions(old *accounts, given *workload.Accounts) (accounts, error) {
+	if hasAdmin(s.env) {
+		if err := s.asAdmin(); err != nil {
+			return *old, err
+		}
+	}
 	n := len(given.Rows)
 	r := accounts{
 		Rows:   given.Rows,
@@ -161,6 +167,11 @@ func (s *setup) openSessions(old *accounts, given *workload.Accounts) (accounts,
 		if err := given.Claim(i, id); err != nil {
 			return accounts{}, err
 		}
+	}
+	if s.token == "" {
+		s.token = r.Tokens[0]
+		s.admin = r.IDs[0]
+		s.member = true
 	}
 	return r, nil
 }
@@ -243,31 +254,16 @@ func (s *setup) closeSessions(r *accounts) error {
 	})
 }
 
-// readAsMember has the first account read in place of an administrator, if there is none.
-func (s *setup) readAsMember(r *accounts) {
-	if s.token == "" {
-		s.token = r.Tokens[0]
-		s.admin = r.IDs[0]
-		s.member = true
-	}
-}
-
 // joinAccounts makes accounts of a file members of the team and of channels: want returns the
-// indices of the channels of a rank. Without an administrator it checks that they are members.
+// indices of the channels of a rank. Without an administrator it checks that they are members: it
+// looks into the channels of each account with its own session. An account without one was looked
+// at by the call that ended its session.
 func (s *setup) joinAccounts(
 	r *accounts, team string, channels []string, want func(rank int) []int,
 ) error {
-	if s.member {
-		return s.checkMembers(r, team, channels, want)
+	if !s.member {
+		return s.join(team, r.IDs, channels, want)
 	}
-	return s.join(team, r.IDs, channels, want)
-}
-
-// checkMembers looks into the channels of each account with its own session. An account without one
-// was looked at by the call that ended its session.
-func (s *setup) checkMembers(
-	r *accounts, team string, channels []string, want func(rank int) []int,
-) error {
 	return s.parallel(len(r.IDs), func(ctx context.Context, c *api.Client, rank int) error {
 		if r.Tokens[rank] == "" {
 			return nil

@@ -28,22 +28,12 @@ var bookmarkActions = []action{
 
 const (
 	mostBookmarks = 50 // in one channel: the server's limit
-	mostName      = 60 // of a bookmark, in bytes
 	errFull       = skipError("the channel has as many bookmarks as it may")
 )
 
-// lookAtBookmarks shows the head of a channel.
-func lookAtBookmarks(a *act, ch *channel) error {
-	_, err := a.c.Bookmarks(a, ch.key)
-	return err
-}
-
 // addChannelBookmark adds a link or, as often, a file to the head of the current channel.
 func addChannelBookmark(a *act) error {
-	if err := a.somewhere(); err != nil {
-		return err
-	}
-	list, err := a.c.Bookmarks(a, a.here())
+	list, err := a.bookmarks(0)
 	if err != nil {
 		return err
 	}
@@ -81,10 +71,10 @@ func (a *act) addBookmark() error {
 	ch := a.here()
 	file := a.choice.IntN(2) == 1
 	name := fewWords(a.content, 2)
-	b := api.Bookmark{Name: name[:min(len(name), mostName)],
+	b := api.Bookmark{Name: name,
 		URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
 	if file {
-		id, err := a.c.UploadBookmark(a, ch, "bookmark.txt", "text/plain", []byte(name))
+		id, err := a.c.Upload(a, ch, true, "bookmark.txt", "text/plain", []byte(name))
 		if err != nil {
 			return err
 		}
@@ -127,8 +117,7 @@ func updateChannelBookmark(a *act) error {
 		return err
 	}
 	name := fewWords(a.content, 2)
-	_, err = a.quiet().RenameBookmark(a, a.here(), one(a.pick, list).ID,
-		name[:min(len(name), mostName)])
+	_, err = a.quiet().RenameBookmark(a, a.here(), one(a.pick, list).ID, name)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -47,16 +48,13 @@ func openDirect(a *act) error {
 	if !ok {
 		return errNoChannel
 	}
-	if a.b.set.passing && a.current >= 0 {
-		from := a.places[a.current].ch
-		if err := a.enter(k); err != nil {
-			return err
-		}
-		a.current = a.place(from)
-		a.look(from)
-		return nil
+	from := a.channel()
+	if err := a.enter(k); err != nil || !a.b.set.passing || from == nil {
+		return err
 	}
-	return a.enter(k)
+	a.current = a.place(from)
+	a.look(from)
+	return nil
 }
 
 // proveOpenDirect shows the same of direct and group channels.
@@ -144,7 +142,7 @@ func (a *act) enter(k int) error {
 		return err
 	}
 	ch.members.Store(int32(members))
-	if ch.kind == 'D' || ch.kind == 'G' {
+	if isDirect(a.places[k]) {
 		if err := a.showDirect(ch); err != nil {
 			return err
 		}
@@ -152,11 +150,9 @@ func (a *act) enter(k int) error {
 	if err := a.view(k, prev); err != nil {
 		return err
 	}
-	for _, more := range channelLooks {
-		if a.b.lacks(more.needs) == "" {
-			if err := more.look(a, ch); err != nil {
-				return err
-			}
+	if a.b.lacks(hasBookmarks) == "" {
+		if _, err := a.c.Bookmarks(a, id); err != nil {
+			return err
 		}
 	}
 	if sock := a.socket(); sock != nil && a.b.Config["FeatureFlagWebSocketEventScope"] == "true" {
@@ -165,14 +161,6 @@ func (a *act) enter(k int) error {
 	a.measured("channel_switch", start)
 	return a.hook(func(e *Extension) Step { return e.Channel })
 }
-
-// A channelLook is a further call when a channel is entered, for servers that can answer it.
-type channelLook struct {
-	needs feature
-	look  func(a *act, ch *channel) error
-}
-
-var channelLooks = []channelLook{{hasBookmarks, lookAtBookmarks}}
 
 // showDirect keeps a direct or group channel in the sidebar.
 func (a *act) showDirect(ch *channel) error {
@@ -368,12 +356,8 @@ func proveClickPermalink(s *stage) {
 
 // switchTeam goes to another team and to a channel there.
 func switchTeam(a *act) error {
-	var others []string
-	for _, t := range a.teams {
-		if t != a.team {
-			others = append(others, t)
-		}
-	}
+	here := func(team string) bool { return team == a.team }
+	others := slices.DeleteFunc(slices.Clone(a.teams), here)
 	if len(others) == 0 {
 		return errNoTeam
 	}

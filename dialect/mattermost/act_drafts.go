@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -47,7 +46,6 @@ type unsent struct {
 	ch   *channel
 	root api.ID
 	id   api.ID // of a scheduled post
-	at   int64  // its time, Unix ms
 }
 
 // own returns the person's belongings.
@@ -64,14 +62,13 @@ func (a *person) quiet() *api.Client {
 	return a.c
 }
 
-// threadOf draws the thread of a message to a channel: with probability share one of the threads
-// that the person sees, else none.
-func (a *person) threadOf(ch *channel, share float64) (root api.ID) {
-	if a.choice.Float64() >= share {
-		return root
-	}
-	if p, ok := a.anyPost(ch, isUserPost); ok {
-		root = p.thread()
+// threadOf draws the thread of a message to a channel: of a reply one of the threads that the
+// person sees, else none.
+func (a *person) threadOf(ch *channel, reply bool) (root api.ID) {
+	if reply {
+		if p, ok := a.anyPost(ch, isUserPost); ok {
+			root = p.thread()
+		}
 	}
 	return root
 }
@@ -90,7 +87,7 @@ func upsertDraft(a *act) error {
 		return err
 	}
 	ch := a.channel()
-	root := a.threadOf(ch, draftReplyShare)
+	root := a.threadOf(ch, a.choice.Float64() < draftReplyShare)
 	d, err := a.write(ch, root, a.composeTo(root))
 	if err != nil {
 		return err
@@ -206,12 +203,6 @@ func proveGetDrafts(s *stage) {
 	s.noDrafts()
 }
 
-// loadScheduled shows in the sidebar that there are scheduled posts.
-func loadScheduled(ctx context.Context, c *api.Client, _, teamID string) error {
-	_, err := c.ScheduledPosts(ctx, teamID)
-	return err
-}
-
 // later draws the time of a scheduled post: 2 to 12 days from now.
 func later(r *rand.Rand) int64 {
 	return time.Now().Add(48*time.Hour + time.Duration(r.Int64N(int64(240*time.Hour)))).UnixMilli()
@@ -243,7 +234,7 @@ func (a *act) schedule() (unsent, error) {
 		return unsent{}, err
 	}
 	ch := a.channel()
-	root := a.threadOf(ch, scheduledReplyShare)
+	root := a.threadOf(ch, a.choice.Float64() < scheduledReplyShare)
 	c := a.composeTo(root)
 	at := later(a.choice)
 	d, err := a.write(ch, root, c)
@@ -254,7 +245,7 @@ func (a *act) schedule() (unsent, error) {
 	if err != nil {
 		return unsent{}, err
 	}
-	p := unsent{ch: ch, root: root, id: api.ParseID(s.ID), at: at}
+	p := unsent{ch: ch, root: root, id: api.ParseID(s.ID)}
 	a.own().scheduled = append(a.own().scheduled, p)
 	return p, nil
 }
@@ -276,7 +267,7 @@ func (a *act) anyScheduled() (unsent, error) {
 			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil &&
 				len(own.scheduled) < mostDrafts {
 				own.scheduled = append(own.scheduled,
-					unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
+					unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID)})
 			}
 		}
 	}

@@ -200,7 +200,7 @@ func askBot(a *act) error {
 	c := a.compose(replyWords)
 	c.mention = a.b.Bot.Name
 	c.files = nil
-	answer := sentence(a.content, 1+a.content.IntN(replyWords))
+	answer := fewWords(a.content, replyWords)
 	if !a.b.bot.connected() {
 		return errNoBot
 	}

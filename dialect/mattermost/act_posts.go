@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"errors"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
@@ -26,8 +25,8 @@ func (a *act) typing(ch *channel, root api.ID) error {
 		return nil
 	}
 	err := a.c.Typing(a, sock, ch.key, root.String())
-	if _, ok := errors.AsType[*api.OpError](err); ok {
-		return nil // recorded; the message is written all the same
+	if answered(err) {
+		return nil // the message is written all the same
 	}
 	return err
 }
@@ -46,12 +45,7 @@ func createPost(a *act) error {
 		return err
 	}
 	ch := a.channel()
-	root := api.ID{}
-	if reply {
-		if p, ok := a.anyPost(ch, isUserPost); ok {
-			root = p.thread()
-		}
-	}
+	root := a.threadOf(ch, reply)
 	d, err := a.write(ch, root, c)
 	if err != nil {
 		return err
@@ -154,9 +148,7 @@ func proveAddReaction(s *stage) {
 	s.say(ch.key, "what do you think?")
 	count := func() (n int) {
 		for _, p := range s.latest(ch.key, seenPosts) {
-			users, _, err := s.witness.c.Reactions(s, p.ID.String())
-			check(err)
-			for _, u := range users {
+			for _, u := range must(s.witness.c.Reactions(s, p.ID.String())) {
 				if u == s.actor.id {
 					n++
 				}

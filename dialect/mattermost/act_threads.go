@@ -64,8 +64,7 @@ func viewGlobalThreads(a *act) error {
 func proveViewGlobalThreads(s *stage) {
 	id := s.newThread()
 	s.act()
-	list := s.inbox(true)
-	disproved(!slices.ContainsFunc(list, threadWith(id)),
+	disproved(!s.follows(id, true),
 		"the administrator does not see the unread thread %s in the person's inbox", id)
 	disproved(!slices.Contains(s.actor.own().threads, id),
 		"the person did not find the thread %s in its inbox", id)
@@ -224,13 +223,10 @@ func proveFollowThread(s *stage) {
 	p := s.say(ch.key, "among ourselves")
 	s.say(ch.key, "indeed", p.ID)
 	s.refresh()
-	list := s.inbox(false)
-	disproved(slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
-		"the person follows the thread to begin with")
+	id := api.ParseID(p.ID)
+	disproved(s.follows(id, false), "the person follows the thread to begin with")
 	s.act()
-	list = s.inbox(false)
-	disproved(!slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
-		"the thread is not in the person's inbox")
+	disproved(!s.follows(id, false), "the thread is not in the person's inbox")
 }
 
 // unfollowThread leaves a thread of the inbox.
@@ -251,9 +247,7 @@ func proveUnfollowThread(s *stage) {
 	id := s.newThread()
 	s.actor.own().threads = []api.ID{id}
 	s.act()
-	list := s.inbox(false)
-	disproved(slices.ContainsFunc(list, threadWith(id)),
-		"the thread is still in the person's inbox")
+	disproved(s.follows(id, false), "the thread is still in the person's inbox")
 }
 
 // readAllThreads marks all threads of the team as read.
@@ -289,6 +283,7 @@ func (s *stage) inbox(unread bool) []api.ThreadSeen {
 	return must(s.admin.Threads(s, s.actor.id, s.actor.team, "", threadsPage, unread))
 }
 
-func threadWith(id api.ID) func(api.ThreadSeen) bool {
-	return func(t api.ThreadSeen) bool { return t.ID == id }
+// follows reports whether the inbox has a thread.
+func (s *stage) follows(id api.ID, unread bool) bool {
+	return slices.ContainsFunc(s.inbox(unread), func(t api.ThreadSeen) bool { return t.ID == id })
 }

@@ -73,35 +73,13 @@ func (c *chance) renew(a, b uint64) {
 	}
 }
 
-// A speed class is a factor on the think time and the number of persons out of twenty who have it.
-type speedClass struct {
-	factor float64
-	of20   int
-}
+// speeds are the factors on the think times of twenty persons in a row: 1, 2, 3, 6 and 30 for 5, 10,
+// 15, 40 and 30 % of them, the classes of load-test-ng's sample configuration. They are dealt, not
+// drawn, each to the class that is furthest behind its share: any twenty consecutive persons have
+// exactly the shares, and fewer nearly.
+var speeds = [20]float64{6, 30, 3, 6, 2, 30, 6, 1, 30, 6, 3, 6, 30, 6, 2, 30, 6, 3, 30, 6}
 
-// speeds are the classes of load-test-ng's sample configuration: 5, 10, 15, 40 and 30 % of the
-// users.
-var speeds = [...]speedClass{{1, 1}, {2, 2}, {3, 3}, {6, 8}, {30, 6}}
-
-// speedOf returns the factor of a person. Factors are dealt, not drawn: of any twenty consecutive
-// persons each class has exactly its share, and of fewer nearly.
-func speedOf(rank int) float64 {
-	var dealt [len(speeds)]int
-	factor := 0.0
-	for n := 1; n <= rank%20+1; n++ {
-		best := 0
-		need := -1.0
-		for k, c := range speeds {
-			if d := float64(c.of20*n)/20 - float64(dealt[k]); d > need+1e-9 {
-				best = k
-				need = d
-			}
-		}
-		dealt[best]++
-		factor = speeds[best].factor
-	}
-	return factor
-}
+func speedOf(rank int) float64 { return speeds[rank%len(speeds)] }
 
 // one draws an element of a list that is not empty.
 func one[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }

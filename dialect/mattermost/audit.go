@@ -3,7 +3,6 @@ package mattermost
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -68,11 +67,7 @@ func audit(
 	}); err != nil {
 		return r, err
 	}
-	var config map[string]string
-	_ = s.with(func(c *api.Client) (err error) {
-		config, err = c.ClientConfig(ctx)
-		return err
-	}) // one that fails says nothing
+	config, _ := asked(s, (*api.Client).ClientConfig) // one that fails says nothing
 	if isNull(config) {
 		return workload.AuditResult{Part: 1, Note: nullServer}, nil
 	}
@@ -152,7 +147,7 @@ func (b *books) as(
 			return err
 		}
 		err = b.pages(ctx, c)
-		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Status != 401 {
+		if !unauthorized(err) {
 			break
 		}
 	}
@@ -203,7 +198,7 @@ func (b *books) pages(ctx context.Context, c *api.Client) error {
 		case refused(err):
 			return err
 		default:
-			if _, ok := errors.AsType[*api.OpError](err); !ok {
+			if !answered(err) {
 				return err
 			}
 			return fmt.Errorf("reading post %s: %w", id, err)

@@ -162,9 +162,29 @@ func (s *setup) integrate(b *Person) error {
 	return nil
 }
 
-func (s *setup) provideWebhook(b *Person) (err error) {
-	b.Webhook, err = s.webhook(b.Team, b.Channels[0])
-	return err
+// provideWebhook finds or makes the incoming webhook of a run's team.
+func (s *setup) provideWebhook(b *Person) error {
+	name := s.set.team + "-hook"
+	return s.with(func(c *api.Client) error {
+		for page := 0; ; page++ {
+			list, err := c.Webhooks(s, b.Team, page, pageSize)
+			if err != nil {
+				return err
+			}
+			for _, h := range list {
+				if h.Name == name {
+					b.Webhook = h.ID
+					return nil
+				}
+			}
+			if len(list) < pageSize {
+				break
+			}
+		}
+		h, err := c.CreateWebhook(s, b.Channels[0], name)
+		b.Webhook = h.ID
+		return err
+	})
 }
 
 func (s *setup) provideBot(b *Person) (err error) {
@@ -192,30 +212,4 @@ func (s *setup) provideBot(b *Person) (err error) {
 		all[i] = i
 	}
 	return s.join(b.Team, []string{p.ID}, b.Channels, func(int) []int { return all })
-}
-
-// webhook finds or makes the incoming webhook of a run's team.
-func (s *setup) webhook(team, channel string) (id string, err error) {
-	name := s.set.team + "-hook"
-	err = s.with(func(c *api.Client) error {
-		for page := 0; ; page++ {
-			list, err := c.Webhooks(s, team, page, pageSize)
-			if err != nil {
-				return err
-			}
-			for _, h := range list {
-				if h.Name == name {
-					id = h.ID
-					return nil
-				}
-			}
-			if len(list) < pageSize {
-				break
-			}
-		}
-		h, err := c.CreateWebhook(s, channel, name)
-		id = h.ID
-		return err
-	})
-	return id, err
 }

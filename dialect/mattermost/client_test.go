@@ -7,6 +7,8 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"regexp"
 	"strconv"
 	"sync"
@@ -40,6 +42,14 @@ func serve(t testing.TB, h http.HandlerFunc) (addr string) {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	return srv.URL
+}
+
+// passing returns a handler that passes requests on to a server.
+func passing(t testing.TB, target string) http.Handler {
+	t.Helper()
+	u, err := url.Parse(target)
+	noError(t, err)
+	return httputil.NewSingleHostReverseProxy(u)
 }
 
 // inTurn starts a server whose handler may use the variables of a test that waits for each answer.

@@ -56,7 +56,7 @@ type composed struct {
 // compose draws a message of 1 to words words. Everything is drawn here, before any request.
 func (a *person) compose(words int) composed {
 	r := a.content
-	c := composed{text: sentence(r, 1+r.IntN(words))}
+	c := composed{text: fewWords(r, words)}
 	mention := r.Float64() < mentionShare
 	whom := r.IntN(max(1, a.b.count()))
 	link := r.Float64() < linkShare
@@ -144,7 +144,7 @@ func (a *act) write(ch *channel, root api.ID, c composed,
 	for i, k := range c.files {
 		calls[i] = func(ctx context.Context, cl *api.Client) (err error) {
 			f := &attachments()[k]
-			ids[i], err = cl.Upload(ctx, d.ChannelID, f.name, f.kind, f.data)
+			ids[i], err = cl.Upload(ctx, d.ChannelID, false, f.name, f.kind, f.data)
 			return err
 		}
 	}

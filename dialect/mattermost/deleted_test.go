@@ -2,9 +2,9 @@ package mattermost
 
 import (
 	"testing"
-	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -42,23 +42,15 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 	_, here, there := twoProcesses(t)
 	noError(t, (&act{t.Context(), here}).post(here.channel(), api.Draft{Message: "a slip"}))
 	id := newestOwn(t, here)
-	becomes := func(want bool) bool {
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			if _, knows := there.channel().pick(func(int) int {
-				return 0
-			}, func(p *post) bool { return p.id == id }); knows == want {
-				return true
-			}
-		}
-		return false
+	knows := func() bool {
+		_, ok := there.channel().pick(func(int) int { return 0 },
+			func(p *post) bool { return p.id == id })
+		return ok
 	}
-	if !becomes(true) {
-		t.Fatal("the other process does not know the post")
-	}
+	failure.Unless(t, knows, "the other process does not know the post")
 	noError(t, deletePost(&act{t.Context(), here}))
-	if !becomes(false) {
-		t.Error("the other process still chooses the post that was deleted")
-	}
+	failure.Unless(t, func() bool { return !knows() },
+		"the other process still chooses the post that was deleted")
 }
 
 // newestOwn returns the newest post that a person wrote in its current channel.

@@ -117,11 +117,9 @@ func searchRules(p *plan.Plan, scraped bool) (rules []string) {
 
 // graphs are the ten graphs in reports of Mattermost's release team, under their names.
 func graphs() []dialect.GraphQuery {
-	ms := func(name, title, stat, metric string) dialect.GraphQuery {
-		source := map[string]func(string) dialect.GraphSource{dialect.Mean: dialect.MeanOf,
-			dialect.P99: dialect.P99Of}[stat]
+	ms := func(name, title, stat string, source dialect.GraphSource) dialect.GraphQuery {
 		return dialect.GraphQuery{Name: name, Title: title, Unit: "ms", Scale: 1000,
-			Sources: []dialect.GraphSource{source(metric)}, Stat: stat, Needs: metric}
+			Sources: []dialect.GraphSource{source}, Stat: stat, Needs: source.Histogram}
 	}
 	gauge := func(name, title, unit string, scale float64, query, needs string) dialect.GraphQuery {
 		return dialect.GraphQuery{Name: name, Title: title, Unit: unit, Scale: scale,
@@ -129,10 +127,10 @@ func graphs() []dialect.GraphQuery {
 	}
 	const mebi = 1.0 / (1 << 20)
 	return []dialect.GraphQuery{
-		ms("avg-api-times", "Avg API times", dialect.Mean, "mattermost_api_time"),
-		ms("p99-api-times", "P99 API times", dialect.P99, "mattermost_api_time"),
-		ms("avg-store-times", "Avg store times", dialect.Mean, "mattermost_db_store_time"),
-		ms("p99-store-times", "P99 store times", dialect.P99, "mattermost_db_store_time"),
+		ms("avg-api-times", "Avg API times", dialect.Mean, dialect.MeanOf("mattermost_api_time")),
+		ms("p99-api-times", "P99 API times", dialect.P99, dialect.P99Of("mattermost_api_time")),
+		ms("avg-store-times", "Avg store times", dialect.Mean, dialect.MeanOf("mattermost_db_store_time")),
+		ms("p99-store-times", "P99 store times", dialect.P99, dialect.P99Of("mattermost_db_store_time")),
 		{
 			Name:  "cpu-utilization",
 			Title: "CPU utilization",

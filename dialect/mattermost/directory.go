@@ -191,13 +191,10 @@ func (d *directory) channel(c api.Channel) *channel {
 	return ch
 }
 
-// see remembers posts of a channel as they were read or announced. Only the newest are kept.
-func (d *directory) see(ch *channel, posts ...api.Seen) {
-	for i := range posts {
-		s := &posts[i]
-		ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt,
-			flags: s.Flags})
-	}
+// see remembers a post of a channel as it was read or announced. Only the newest are kept.
+func (d *directory) see(ch *channel, s api.Seen) {
+	ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt,
+		flags: s.Flags})
 }
 
 func byCreation(a, b post) int {

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,18 +18,14 @@ import (
 // pluginBefore answers the paths of a plugin and passes on what else comes for a server.
 func pluginBefore(t *testing.T, target string, answer http.HandlerFunc) string {
 	t.Helper()
-	u, err := url.Parse(target)
-	noError(t, err)
-	proxy := httputil.NewSingleHostReverseProxy(u)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy := passing(t, target)
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/plugins/") {
 			answer(w, r)
 		} else {
 			proxy.ServeHTTP(w, r)
 		}
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
+	})
 }
 
 // Steps are carried out once for each login, channel and team, with the person's session; their

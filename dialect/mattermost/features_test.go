@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -101,9 +100,7 @@ func TestDetection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := readTold(t, name)
-			srv := httptest.NewServer(s)
-			defer srv.Close()
-			c := newTestClient(t, srv.URL)
+			c := newTestClient(t, serve(t, s.ServeHTTP))
 			got, err := describe(t.Context(), c)
 			noError(t, err)
 			if got.Version != parseVersion(s.Header) || got.Version == (version{}) {
@@ -143,12 +140,10 @@ func TestDetection(t *testing.T) {
 func TestDetectionOfSomethingElse(t *testing.T) {
 	for name, s := range map[string]*told{"no version": {Config: map[string]string{"SiteName": "x"},
 		License: map[string]string{}}, "dev": {Config: map[string]string{"Version": "dev"}}} {
-		srv := httptest.NewServer(s)
-		c := newTestClient(t, srv.URL)
+		c := newTestClient(t, serve(t, s.ServeHTTP))
 		if f, err := describe(t.Context(), c); err == nil {
 			t.Errorf("%s: %+v", name, f)
 		}
-		srv.Close()
 	}
 }
 

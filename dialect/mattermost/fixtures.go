@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +46,7 @@ func (s *setup) provideFixtures(b *Person) error {
 		b.fixtures.open = openChannels
 	}
 	if err := s.threads(b); err != nil {
-		if _, ok := errors.AsType[*api.OpError](err); !ok {
+		if !answered(err) {
 			return err
 		}
 		// This is a fault of the server, and does not prevent a run.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/failure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
 )
@@ -120,10 +121,7 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	if resumed {
 		seen = 2
 	}
-	for deadline := time.Now().Add(time.Minute); env.Ledger.Count().Seen < seen &&
-		time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	failure.Unless(t, func() bool { return env.Ledger.Count().Seen >= seen }, "events are missing")
 	env.Ledger.Settle(time.Now().Add(2 * time.Second))
 	if c := env.Ledger.Count(); c.Acked != 2 || c.Judged != 2 || c.Seen != seen || c.Lost != 0 {
 		t.Errorf("%+v; want %d seen and none lost", c, seen)

@@ -47,8 +47,7 @@ var boosts = map[string]map[string]float64{
 // A mix holds the persons' actions and their frequencies on one server.
 type mix struct {
 	actions []*action // with a weight above 0, which the server can do
-	share   []float64 // of each; they add up to 1
-	total   []float64 // running sums of share
+	total   []float64 // running sums of their shares, up to 1
 	list    []workload.TallyAction
 	tally   []int // index in list
 }
@@ -75,17 +74,16 @@ func newMix(weights map[string]float64, about *facts, extended ...Extension) (*m
 		}
 		m.tally = append(m.tally, len(m.list)-1)
 		m.actions = append(m.actions, a)
-		m.share = append(m.share, w)
+		m.total = append(m.total, w)
 		sum += w
 	}
 	if len(m.actions) == 0 {
 		return nil, errors.New("the mix holds no action that persons can do on this server")
 	}
 	run := 0.0
-	for i := range m.share {
-		m.share[i] /= sum
-		run += m.share[i]
-		m.total = append(m.total, run)
+	for i, w := range m.total {
+		run += w / sum
+		m.total[i] = run
 	}
 	return m, nil
 }

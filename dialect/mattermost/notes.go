@@ -14,8 +14,7 @@ import (
 type notes struct {
 	mu     sync.Mutex
 	reg    *measure.Registry
-	tables [2]*api.Table // steady state, login
-	storms map[string]*api.Table
+	tables map[string]*api.Table // by the prefix of their phase
 	told   map[api.OpError]bool
 	more   []string // operations of extensions; fixed
 }
@@ -25,30 +24,20 @@ type notes struct {
 // failed first.
 const mostTold = 20
 
-func (n *notes) table(env *workload.Env, k int) *api.Table {
+// table returns the names of one phase of a user's life, see [api.NewTable], in the registry of the
+// run under way.
+func (n *notes) table(reg *measure.Registry, prefix string) *api.Table {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.reg != env.Registry || n.tables[0] == nil {
-		n.reg = env.Registry
-		n.tables = [2]*api.Table{api.NewTable(env.Registry, "", n.more...),
-			api.NewTable(env.Registry, workload.Login, n.more...)}
-		n.storms = map[string]*api.Table{}
+	if n.reg != reg || n.tables == nil {
+		n.reg = reg
+		n.tables = map[string]*api.Table{}
 		n.told = nil // each run prints its own
 	}
-	return n.tables[k]
-}
-
-func (n *notes) steady(env *workload.Env) *api.Table { return n.table(env, 0) }
-func (n *notes) login(env *workload.Env) *api.Table  { return n.table(env, 1) }
-
-// storm returns the names of a kind of storm, in the registry of the run under way.
-func (n *notes) storm(reg *measure.Registry, kind string) *api.Table {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	t := n.storms[kind]
+	t := n.tables[prefix]
 	if t == nil {
-		t = api.NewTable(reg, workload.StormPrefix+kind, n.more...)
-		n.storms[kind] = t
+		t = api.NewTable(reg, prefix, n.more...)
+		n.tables[prefix] = t
 	}
 	return t
 }

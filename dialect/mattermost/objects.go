@@ -11,13 +11,7 @@ import (
 // release returns the names that the server at env.URL gives its version: number, build, and
 // commit.
 func release(ctx context.Context, env workload.Env) ([]string, error) {
-	s := newSetup(ctx, &env, settings{})
-	c, err := s.client("")
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	values, err := c.ClientConfig(ctx)
+	values, err := asked(newSetup(ctx, &env, settings{}), (*api.Client).ClientConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +31,8 @@ func objects(ctx context.Context, env workload.Env) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var counts map[string]int64
-	if err := s.with(func(c *api.Client) error {
-		counts, err = c.Analytics(ctx)
-		return err
-	}); err != nil {
+	counts, err := asked(s, (*api.Client).Analytics)
+	if err != nil {
 		return nil, err
 	}
 	for name, n := range counts {

@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -59,7 +58,7 @@ func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 // refusal to this administrator, or an answer of another form. The proofs judge the server, not
 // this reading.
 func unreadable(err error) error {
-	if e, ok := errors.AsType[*api.OpError](err); ok && e.Status != 0 {
+	if status(err) != 0 {
 		return nil
 	}
 	return err
@@ -79,20 +78,15 @@ func obstaclesOf(
 	}
 	if most := conf.TeamSettings.MaxUsersPerTeam; most != nil && *most < users+others {
 		add(
-			"TeamSettings.MaxUsersPerTeam",
-			*most,
-			true,
+			"TeamSettings.MaxUsersPerTeam", *most, true,
 			"a run of %d users stops when they join the team; set it to %d or more",
-			users,
-			users+others,
+			users, users+others,
 		)
 		list[len(list)-1].Most = max(0, *most-others)
 	}
 	if limits.Most > 0 && limits.Active+users > limits.Most {
 		add(
-			userLimit,
-			limits.Most,
-			true,
+			userLimit, limits.Most, true,
 			"the license, or its lack, allows so many accounts, and the server has %d: it makes %d of those "+
 				"that a run of %d users lacks; upload a license, or run with fewer",
 			limits.Active,
@@ -107,9 +101,7 @@ func obstaclesOf(
 			value += fmt.Sprintf(", PerSec %d", *n)
 		}
 		add(
-			"RateLimitSettings.Enable",
-			value,
-			true,
+			"RateLimitSettings.Enable", value, true,
 			"all users of one generator share the limit of its address, and fail by 429; set it to false",
 		)
 	}
@@ -121,13 +113,22 @@ func obstaclesOf(
 	}
 	if bots := conf.ServiceSettings.EnableBotAccountCreation; bots != nil && !*bots {
 		add(
-			botCreation,
-			false,
-			false,
+			botCreation, false, false,
 			"the behavior poster stops and a run leaves out the action ask_bot unless there is a bot_token; set it to true for them",
 		)
 	}
-	list = append(list, switchedOff(conf)...)
+	for _, off := range []struct {
+		setting, action string
+		on              *bool
+	}{ // without which actions are left out that no mix has
+		{webhooks, "post_webhook", conf.ServiceSettings.EnableIncomingWebhooks},
+		{commands, "run_command", conf.ServiceSettings.EnableCommands},
+	} {
+		if off.on != nil && !*off.on {
+			add(off.setting, false, false,
+				"a run leaves out the action %s, if the weights have it; set it to true", off.action)
+		}
+	}
 	if known.License == unlicensed {
 		add("license", "none", false, "a run leaves out the actions of the outcome license")
 	}
@@ -135,24 +136,6 @@ func obstaclesOf(
 	if metrics != nil && (!*metrics || known.License < enterprise) {
 		add("MetricsSettings.Enable", *metrics, false, "the server serves no metrics, "+
 			"which need it and an Enterprise license; a run goes without its numbers")
-	}
-	return list
-}
-
-// switchedOff returns the settings without which actions are left out that no mix has.
-func switchedOff(conf api.ServerConfig) (list []dialect.Obstacle) {
-	for _, off := range []struct {
-		setting, action string
-		on              *bool
-	}{
-		{webhooks, "post_webhook", conf.ServiceSettings.EnableIncomingWebhooks},
-		{commands, "run_command", conf.ServiceSettings.EnableCommands},
-	} {
-		if off.on != nil && !*off.on {
-			list = append(list, dialect.Obstacle{Setting: off.setting, Value: "false",
-				Effect: "a run leaves out the action " + off.action +
-					", if the weights have it; set it to true"})
-		}
 	}
 	return list
 }
@@ -169,8 +152,7 @@ func pathOf(address string) string {
 
 // stopped adds the settings that stop a run of some users to an error of provisioning.
 func (s *setup) stopped(err error, users int) error {
-	_, answered := errors.AsType[*api.OpError](err)
-	if !answered || s.token == "" || s.member || s.Err() != nil {
+	if !answered(err) || s.token == "" || s.member || s.Err() != nil {
 		return err
 	}
 	list, failed := s.obstacles(users)

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,21 +23,17 @@ import (
 // them.
 func failing(
 	t *testing.T, target string, n int64, fail http.HandlerFunc,
-) (proxy *httptest.Server, seen *atomic.Int64) {
+) (addr string, seen *atomic.Int64) {
 	t.Helper()
-	u, err := url.Parse(target)
-	noError(t, err)
 	seen = new(atomic.Int64)
-	pass := httputil.NewSingleHostReverseProxy(u)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	pass := passing(t, target)
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if seen.Add(1) > n {
 			fail(w, r)
 			return
 		}
 		pass.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s, seen
+	}), seen
 }
 
 // TestVerifyOfATargetThatBeginsToFailDoesNotPanic: when the target begins to fail in some proof,
@@ -51,10 +44,9 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 	only := []string{"full_reload", "logout_login", "create_private_channel", "add_reaction",
 		"edit_post", "follow_thread", "upsert_draft", "click_user_profile", "add_channel_bookmark"}
 	verify := func(n int64, fail http.HandlerFunc) (proofs []Proof, seen int64, err error) {
-		proxy, count := failing(t, direct, n, fail)
-		defer proxy.Close()
+		addr, count := failing(t, direct, n, fail)
 		proofs, err = Verify(t.Context(),
-			VerifyConfig{URL: proxy.URL, Password: password, Timeout: time.Minute, Only: only})
+			VerifyConfig{URL: addr, Password: password, Timeout: time.Minute, Only: only})
 		return proofs, count.Load(), err
 	}
 	refuse := func(w http.ResponseWriter, _ *http.Request) {
@@ -194,9 +186,7 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 
 // Calls that go out together, one of which panics, end in its panic as their error.
 func TestACallBesideOthersThatPanics(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	defer s.Close()
-	a := lone(t, &workload.Env{URL: s.URL, Pace: 1}, settings{parallel: true, connections: 6})
+	a := lone(t, &workload.Env{URL: serve(t, http.NotFound), Pace: 1}, settings{parallel: true, connections: 6})
 	defer a.Close()
 	a.begin(a.login)
 	fine := func(context.Context, *api.Client) error { return nil }

@@ -3,8 +3,6 @@ package mattermost
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"regexp"
 	"strconv"
 	"sync/atomic"
@@ -44,8 +42,6 @@ func TestPendingIDs(t *testing.T) {
 // response was given up. The operation failed all the same.
 func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
-	to, err := url.Parse(target)
-	noError(t, err)
 	const (
 		passes = iota
 		drops  // the response
@@ -55,7 +51,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	)
 	var does atomic.Int32
 	over := make(chan struct{})
-	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy := passing(t, target)
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mode := does.Load()
 		if r.Method != "POST" || r.URL.Path != "/api/v4/posts" || mode == passes {
@@ -86,15 +82,11 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	env.Params["periodic"] = "off"
 	env.Timeout = 3 * time.Second
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, 2); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.Provision(t.Context(), env, 2))
 	a := arrived(t, b, env, 0)
 	arrived(t, b, env, 1)
 	ch := b.dir.known(api.ParseID(b.Channels[0]))
-	if err := (&act{t.Context(), a}).enter(a.place(ch)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, (&act{t.Context(), a}).enter(a.place(ch)))
 	// The other one is a member of all channels of the first.
 	person := func(name string) error {
 		return (&act{t.Context(), a}).post(ch, api.Draft{Message: "hello " + name})

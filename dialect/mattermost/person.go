@@ -102,8 +102,7 @@ func (b *Person) isPerson(name string) bool {
 // Provision implements workload.Behavior. Afterwards n persons are members of the team and of their
 // channels and, with warm logins, have a session. Persons beyond n of an earlier call stay.
 func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
-	mixName := cmp.Or(env.Mix, DefaultMix)
-	set, err := parse(env.Params, mixName)
+	set, err := parse(env.Params, env.Mix)
 	if err != nil {
 		return err
 	}
@@ -121,16 +120,13 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 			given.File,
 		)
 	}
-	if given == nil || hasAdmin(&env) {
-		if err := s.asAdmin(); err != nil {
-			return err
-		}
+	if given == nil {
+		err = s.asAdmin()
+	} else {
+		b.accounts, err = s.openSessions(&b.accounts, given)
 	}
-	if given != nil {
-		if b.accounts, err = s.openSessions(&b.accounts, given); err != nil {
-			return err
-		}
-		s.readAsMember(&b.accounts)
+	if err != nil {
+		return err
 	}
 	team, channels, err := s.place()
 	if err != nil {
@@ -148,7 +144,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	if given == nil {
 		b.Password = personPassword(&env)
 	}
-	if err := b.study(ctx, s, env.Weights, mixName); err != nil {
+	if err := b.study(ctx, s); err != nil {
 		return err
 	}
 	if given != nil {
@@ -163,9 +159,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 }
 
 // study reads the facts about the server and makes the mix of them.
-func (b *Person) study(
-	ctx context.Context, s *setup, weights map[string]float64, mixName string,
-) (err error) {
+func (b *Person) study(ctx context.Context, s *setup) (err error) {
 	if err := s.with(func(c *api.Client) (err error) {
 		b.facts, err = describe(ctx, c)
 		return err
@@ -190,12 +184,7 @@ func (b *Person) study(
 			b.Denied[hasAttributes] = "there is no attribute " + attributeName + ", and " + noAdmin
 		}
 	}
-	if weights == nil {
-		if weights = mixesWith(b.extended)[mixName]; weights == nil {
-			return fmt.Errorf("mattermost: there is no mix %q", mixName)
-		}
-	}
-	if b.mix, err = newMix(weights, &b.facts, b.extended...); err != nil {
+	if err := b.choose(s.env); err != nil {
 		return err
 	}
 	b.MostNotified = 1000
@@ -206,6 +195,19 @@ func (b *Person) study(
 		b.MostNotified = 0
 	}
 	return nil
+}
+
+// choose makes the mix of a plan, by its weights or its name.
+func (b *Person) choose(env *workload.Env) (err error) {
+	weights := env.Weights
+	if weights == nil {
+		name := cmp.Or(env.Mix, DefaultMix)
+		if weights = mixesWith(b.extended)[name]; weights == nil {
+			return fmt.Errorf("mattermost: there is no mix %q", name)
+		}
+	}
+	b.mix, err = newMix(weights, &b.facts, b.extended...)
+	return err
 }
 
 // useAccounts makes the accounts of a file members, or checks that they are.
@@ -368,8 +370,8 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	a := &person{
 		b: b, u: u, id: b.IDs[i], factor: b.set.speed, chance: newChance(), cold: env.Cold,
 		ledger:    env.Ledger,
-		steady:    b.notes.steady(&env),
-		login:     b.notes.login(&env),
+		steady:    b.notes.table(env.Registry, ""),
+		login:     b.notes.table(env.Registry, workload.Login),
 		delivery:  env.Registry.Name(workload.Delivery),
 		inbox:     env.Registry.Name(workload.Inbox),
 		knowledge: knowledge{current: -1},
@@ -396,7 +398,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		return nil, err
 	}
 	a.pool.open = 1
-	a.pool.idle = c
+	a.pool.idle = []*api.Client{c}
 	return a, nil
 }
 

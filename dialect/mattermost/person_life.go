@@ -116,9 +116,7 @@ func (a *person) Login(ctx context.Context) error {
 
 // begin takes a client for the person's own goroutine; end gives it back.
 func (a *person) begin(t *api.Table) (end func()) {
-	if a.c = a.pool.take(a.u, t); a.c == nil {
-		a.c = a.pool.force(a.u, t)
-	}
+	a.c = a.pool.force(a.u, t)
 	a.pool.act(true)
 	return func() {
 		a.pool.give(a.c)
@@ -145,9 +143,7 @@ func (a *act) arrive() error {
 		}
 	}
 	if token == "" {
-		if err := a.signIn(); err != nil {
-			return err
-		}
+		return a.comeAnew()
 	}
 	return a.comeOnline()
 }
@@ -294,10 +290,7 @@ func (a *act) settle(err error) error {
 	if a.Err() != nil {
 		return ended(a)
 	}
-	if _, ok := errors.AsType[*api.OpError](err); ok {
-		return nil
-	}
-	if _, ok := errors.AsType[skipError](err); ok {
+	if _, ok := errors.AsType[skipError](err); ok || answered(err) {
 		return nil
 	}
 	return err

@@ -1,7 +1,9 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,8 +21,7 @@ type pool struct {
 	budget int
 
 	mu     sync.Mutex
-	idle   *api.Client
-	more   []*api.Client // idle, too; none while the person rests
+	idle   []*api.Client // one while the person rests
 	acting bool
 	open   int
 	closed bool
@@ -30,7 +31,7 @@ type pool struct {
 func (p *pool) take(rec api.Recorder, t *api.Table) *api.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.idle == nil && len(p.more) == 0 && p.open >= p.budget {
+	if len(p.idle) == 0 && p.open >= p.budget {
 		return nil
 	}
 	return p.get(rec, t)
@@ -62,17 +63,13 @@ func (p *pool) client(rec api.Recorder, t *api.Table) *api.Client {
 
 // get returns an idle client or a new one. The lock is held.
 func (p *pool) get(rec api.Recorder, t *api.Table) *api.Client {
-	c := p.idle
-	switch n := len(p.more); {
-	case c != nil:
-		p.idle = nil
-	case n > 0:
-		c = p.more[n-1]
-		p.more = p.more[:n-1]
-	default:
+	n := len(p.idle)
+	if n == 0 {
 		p.open++
-		c = p.client(rec, t)
+		return p.client(rec, t)
 	}
+	c := p.idle[n-1]
+	p.idle = p.idle[:n-1]
 	c.Lend(rec, t, p.cfg.Token)
 	return c
 }
@@ -81,15 +78,10 @@ func (p *pool) get(rec api.Recorder, t *api.Table) *api.Client {
 func (p *pool) give(c *api.Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.closed:
+	if p.closed || len(p.idle) > 0 && (!p.acting || p.open > p.budget) {
 		p.drop(c)
-	case p.idle == nil:
-		p.idle = c
-	case p.acting && p.open <= p.budget:
-		p.more = append(p.more, c)
-	default:
-		p.drop(c)
+	} else {
+		p.idle = append(p.idle, c)
 	}
 }
 
@@ -97,12 +89,17 @@ func (p *pool) give(c *api.Client) {
 func (p *pool) act(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.acting = on; !on {
-		for _, c := range p.more {
-			p.drop(c)
-		}
-		p.more = nil
+	if p.acting = on; !on && len(p.idle) > 1 {
+		p.dropAll(1)
 	}
+}
+
+// dropAll closes the idle clients from one on. The lock is held.
+func (p *pool) dropAll(from int) {
+	for _, c := range p.idle[from:] {
+		p.drop(c)
+	}
+	p.idle = slices.Clone(p.idle[:from])
 }
 
 // drop closes a client. The lock is held.
@@ -121,14 +118,7 @@ func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	if p.idle != nil {
-		p.drop(p.idle)
-		p.idle = nil
-	}
-	for _, c := range p.more {
-		p.drop(c)
-	}
-	p.more = nil
+	p.dropAll(0)
 }
 
 // A call is one of several that go out together. It must not touch the person.
@@ -179,10 +169,5 @@ func (a *act) together(calls ...call) error {
 	for _, o := range others {
 		a.u.Rejoin(o.Intended())
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }

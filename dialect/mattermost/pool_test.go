@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -49,13 +50,8 @@ func TestConnectionsOfALogin(t *testing.T) {
 		)
 	}
 	// A connection that the server ended is counted until its end is noticed.
-	for limit := time.Now().Add(time.Minute); open.Load()-openBefore > 1+sockets &&
-		time.Now().Before(limit); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if n := open.Load() - openBefore; n != 1+sockets {
-		t.Errorf("%d connections are open after the login, want one and the WebSocket", n)
-	}
+	failure.Unless(t, func() bool { return open.Load()-openBefore == 1+sockets },
+		"after the login more connections are open than one and the WebSocket")
 	actor.Close()
 	if n := open.Load() - openBefore; n != 0 {
 		t.Errorf("%d connections are open after Close", n)
@@ -148,7 +144,7 @@ func TestResumeKeepsTheConnection(t *testing.T) {
 	noError(t, (&act{t.Context(), a}).connect())
 	noError(t, (&act{t.Context(), a}).dropAndResume())
 	end()
-	if a.pool.idle != own || a.pool.open != 1 {
+	if a.pool.idle[0] != own || a.pool.open != 1 {
 		t.Errorf("the connection was given up for another one; %d are open", a.pool.open)
 	}
 }

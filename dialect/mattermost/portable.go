@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,15 +30,10 @@ func (b *Person) Restore(env workload.Env, state []byte) (err error) {
 		return fmt.Errorf("mattermost: %w", err)
 	}
 	env.Secrets.Add(b.Password, b.AdminToken, b.Webhook, b.Bot.Token)
-	mixName := cmp.Or(env.Mix, DefaultMix)
-	if b.set, err = parse(env.Params, mixName); err != nil {
+	if b.set, err = parse(env.Params, env.Mix); err != nil {
 		return err
 	}
-	weights := env.Weights
-	if weights == nil {
-		weights = mixesWith(b.extended)[mixName]
-	}
-	if b.mix, err = newMix(weights, &b.facts, b.extended...); err != nil {
+	if err := b.choose(&env); err != nil {
 		return err
 	}
 	b.dir = newDirectory()

@@ -107,15 +107,9 @@ func (p *Poster) useAccounts(s *setup, env *workload.Env) (err error) {
 		p.posting = posting{accounts: accounts{Rows: []workload.Account{}}}
 		return nil
 	}
-	if hasAdmin(env) {
-		if err := s.asAdmin(); err != nil {
-			return err
-		}
-	}
 	if p.accounts, err = s.openSessions(&p.accounts, env.Accounts); err != nil {
 		return err
 	}
-	s.readAsMember(&p.accounts)
 	team, channels, err := s.place()
 	if err != nil {
 		return err
@@ -164,7 +158,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	c, err := api.NewClient(api.Options{
 		URL: env.URL, HTTP2: env.HTTP2, Token: token, Timeout: env.Timeout, Clock: u.Clock(),
-		UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
+		UserAgent: posterAgent, Recorder: u, Table: p.notes.table(env.Registry, ""),
 		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
 	if err != nil {
@@ -172,7 +166,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	return &poster{
 		c: c, u: u, id: id, channel: p.Channels[u.Rank%len(p.Channels)], ledger: env.Ledger,
-		account: login, login: p.notes.login(&env),
+		account: login, login: p.notes.table(env.Registry, workload.Login),
 		counts: env.Tally.Behavior("poster", posterActions),
 	}, nil
 }
@@ -254,8 +248,8 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 	} else {
 		a.files++
 		data := fmt.Sprintf("Test file %d\n%s", a.files, randomText(a.u.Content, 100))
-		id, err := a.c.Upload(ctx, a.channel, fmt.Sprintf("test_%d.txt", a.files), "text/plain",
-			[]byte(data))
+		id, err := a.c.Upload(ctx, a.channel, false, fmt.Sprintf("test_%d.txt", a.files),
+			"text/plain", []byte(data))
 		if err != nil {
 			return err
 		}

@@ -174,12 +174,11 @@ func (s *setup) logIn(ctx context.Context, c *api.Client, name, password string)
 // mailOf is the e-mail address of an account of our making. Nobody else has one of that domain.
 func mailOf(name string) string { return name + "@example.com" }
 
-// membersAmong returns the users that are in a paged list, and keeps no others of it.
-func membersAmong(users []string, list func(page int) ([]string, error)) (map[string]bool, error) {
-	wanted := make(map[string]bool, len(users))
-	found := map[string]bool{}
+// lacking returns the users that are not in a paged list, and keeps no others of it.
+func lacking(users []string, list func(page int) ([]string, error)) ([]string, error) {
+	lack := make(map[string]bool, len(users))
 	for _, id := range users {
-		wanted[id] = true
+		lack[id] = true
 	}
 	first := ""
 	for page := 0; ; page++ {
@@ -188,24 +187,17 @@ func membersAmong(users []string, list func(page int) ([]string, error)) (map[st
 			return nil, err
 		}
 		for _, id := range ids {
-			if wanted[id] {
-				found[id] = true
-			}
+			delete(lack, id)
 		}
 		// The last page, all names found, or a server that ignores the page number.
-		if len(ids) < pageSize || len(found) == len(wanted) || page > 0 && ids[0] == first {
-			return found, nil
+		if len(ids) < pageSize || len(lack) == 0 || page > 0 && ids[0] == first {
+			have := func(id string) bool { return !lack[id] }
+			return slices.DeleteFunc(slices.Clone(users), have), nil
 		}
 		if page == 0 {
 			first = ids[0]
 		}
 	}
-}
-
-// lacking returns the users that are not in a paged list.
-func lacking(users []string, list func(page int) ([]string, error)) ([]string, error) {
-	found, err := membersAmong(users, list)
-	return slices.DeleteFunc(slices.Clone(users), func(id string) bool { return found[id] }), err
 }
 
 // join makes users members of a team and of channels: want returns the indices of the channels of

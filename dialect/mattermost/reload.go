@@ -179,32 +179,19 @@ func (a *act) loadTeam() error {
 		},
 		readingOf([]string{a.id}, (*api.Client).Statuses),
 	}
-	for _, more := range teamLoads {
-		if a.b.lacks(more.needs) == "" {
-			calls = append(calls, func(ctx context.Context, c *api.Client) error {
-				return more.load(ctx, c, a.id, a.team)
-			})
-		}
+	if a.b.lacks(hasScheduled) == "" {
+		calls = append(calls, readingOf(a.team, (*api.Client).ScheduledPosts))
+	}
+	if a.b.lacks(hasThreads) == "" {
+		calls = append(calls, func(ctx context.Context, c *api.Client) error {
+			return c.ThreadTotals(ctx, a.id, a.team)
+		})
 	}
 	if err := a.together(calls...); err != nil {
 		return err
 	}
 	a.take(chs)
 	return nil
-}
-
-// A teamLoad is a further call of loadTeam, for servers that can answer it.
-type teamLoad struct {
-	needs feature
-	load  func(ctx context.Context, c *api.Client, userID, teamID string) error
-}
-
-var teamLoads = []teamLoad{{hasScheduled, loadScheduled}, {hasThreads, loadThreadTotals}}
-
-// loadThreadTotals requests the number of threads of a team with unread replies.
-func loadThreadTotals(ctx context.Context, c *api.Client, userID, teamID string) error {
-	_, _, err := c.ThreadTotals(ctx, userID, teamID)
-	return err
 }
 
 // These bound what a person remembers of a hostile server, which may list 50,000 teams and channels

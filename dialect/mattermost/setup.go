@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
@@ -113,19 +114,24 @@ func (s *setup) with(f func(c *api.Client) error) error {
 	return f(c)
 }
 
+// asked returns the answer to one call of the administrator.
+func asked[T any](
+	s *setup, f func(*api.Client, context.Context) (T, error),
+) (answer T, err error) {
+	err = s.with(func(c *api.Client) error {
+		answer, err = f(c, s)
+		return err
+	})
+	return answer, err
+}
+
 // parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the
 // first error.
 func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int) error) error {
 	ctx, cancel := context.WithCancelCause(s)
 	defer cancel(nil)
-	var mu sync.Mutex
-	next := 0
-	take := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		next++
-		return next - 1
-	}
+	var next atomic.Int64
+	take := func() int { return int(next.Add(1) - 1) }
 	var wg sync.WaitGroup
 	for range min(n, provisionWorkers) {
 		wg.Go(func() {
@@ -162,6 +168,12 @@ func status(err error) int {
 		return e.Status
 	}
 	return 0
+}
+
+// answered reports whether err is of an operation, which is recorded already.
+func answered(err error) bool {
+	_, ok := errors.AsType[*api.OpError](err)
+	return ok
 }
 
 // missing reports whether err means, as on the real server, that an object does not exist.

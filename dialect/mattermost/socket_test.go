@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -140,23 +141,15 @@ func TestListen(t *testing.T) {
 	noError(t, (&act{t.Context(), a}).connect())
 	defer a.Close()
 	<-second
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	failure.Unless(t, func() bool {
+		kept := ""
 		ch.mu.RLock()
-		n := len(ch.posts)
-		ch.mu.RUnlock()
-		if n == 4 || time.Now().After(deadline) {
-			break
+		defer ch.mu.RUnlock()
+		for _, p := range ch.posts {
+			kept += p.id.String() + " "
 		}
-	}
-	var kept []string
-	ch.mu.RLock()
-	for _, p := range ch.posts {
-		kept = append(kept, p.id.String())
-	}
-	ch.mu.RUnlock()
-	if fmt.Sprint(kept) != "[mine p1 p2 p4]" {
-		t.Errorf("kept %v, want [mine p1 p2 p4]", kept)
-	}
+		return kept == "mine p1 p2 p4 "
+	}, "other posts are kept than mine, p1, p2 and p4")
 	for _, w := range reg.Cut() {
 		switch w.Name {
 		case workload.Delivery:
@@ -202,8 +195,7 @@ func TestCarry(t *testing.T) {
 	noError(t, (&act{t.Context(), a}).connect())
 	defer a.Close()
 	var got [measure.NumClasses]uint64
-	for deadline := time.Now().Add(time.Minute); got[measure.OK] == 0 &&
-		time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	failure.Unless(t, func() bool {
 		for _, w := range reg.Cut() {
 			if w.Name == "websocket" {
 				for class, n := range w.Classes {
@@ -211,7 +203,8 @@ func TestCarry(t *testing.T) {
 				}
 			}
 		}
-	}
+		return got[measure.OK] > 0
+	}, "the device is not back")
 	if want := [measure.NumClasses]uint64{measure.OK: 1, measure.WS: 1,
 		measure.Status5xx: 2}; got != want {
 		t.Errorf(

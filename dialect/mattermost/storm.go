@@ -38,7 +38,7 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 		return fmt.Errorf("mattermost: there is no storm %q", s.Kind)
 	}
 	a.renew(a.start[0]+1+uint64(s.Index), a.start[1])
-	defer a.begin(a.b.notes.storm(a.reg, s.Kind))()
+	defer a.begin(a.b.notes.table(a.reg, workload.StormPrefix+s.Kind))()
 	a.takeIn()
 	failed := do(on, s)
 	err := on.settle(failed)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -102,12 +103,11 @@ func TestStorms(t *testing.T) {
 	if err := all[0].Storm(t.Context(), workload.Storm{Kind: "snow"}); err == nil {
 		t.Error("an unknown storm passed")
 	}
-	deadline := time.Now().Add(time.Minute)
-	for n := env.Ledger.Count(); n.Judged < n.Acked &&
-		time.Now().Before(deadline); n = env.Ledger.Count() {
-		time.Sleep(20 * time.Millisecond)
+	failure.Unless(t, func() bool {
 		env.Ledger.Settle(time.Now())
-	}
+		n := env.Ledger.Count()
+		return n.Judged >= n.Acked
+	}, "messages are not judged")
 	if c := env.Ledger.Count(); c.Acked != 3 || c.Seen < 3*(n-1) || c.Lost != 0 {
 		t.Errorf("ledger %+v", c)
 	}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -195,13 +192,11 @@ func another(t *testing.T, target string, r *http.Request, body []byte) string {
 }
 
 // liar is a proxy with one false answer.
-func liar(t *testing.T, target string, l lie) *httptest.Server {
-	u, err := url.Parse(target)
-	noError(t, err)
-	proxy := httputil.NewSingleHostReverseProxy(u)
+func liar(t *testing.T, target string, l lie) (addr string) {
+	proxy := passing(t, target)
 	call := regexp.MustCompile("^" + l.call + "$")
 	n := 0
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, "/api/v4")
 		if !call.MatchString(r.Method + " " + path) {
 			proxy.ServeHTTP(w, r)
@@ -246,9 +241,7 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 		}
 		w.WriteHeader(l.status)
 		io.WriteString(w, answer)
-	}))
-	t.Cleanup(srv.Close)
-	return srv
+	})
 }
 
 // A server that claims an effect that it did not have is found out: no proof is satisfied with an
@@ -257,7 +250,7 @@ func TestProofsWantTheEffect(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	for _, l := range lies {
 		t.Run(l.action, func(t *testing.T) {
-			proofs := verified(t, VerifyConfig{URL: liar(t, target, l).URL, Password: password,
+			proofs := verified(t, VerifyConfig{URL: liar(t, target, l), Password: password,
 				Only: []string{l.action}})
 			if len(proofs) != 1 || proofs[0].Outcome != OutcomeFailed ||
 				strings.HasPrefix(proofs[0].Detail, "doing it") {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,9 +33,7 @@ func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	for _, silent := range []string{"/api/v4/users/login", "/api/v4/teams", "/api/v4/users/usernames",
 		"/api/v4/channels"} {
 		t.Run(strings.ReplaceAll(silent[len("/api/v4/"):], "/", " "), func(t *testing.T) {
-			to, err := url.Parse(nullInProcess(t))
-			noError(t, err)
-			forward := httputil.NewSingleHostReverseProxy(to)
+			forward := passing(t, nullInProcess(t))
 			over := make(chan struct{})
 			var asked atomic.Int64
 			front := httptest.NewServer(

@@ -1,9 +1,7 @@
 package mattermost
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +42,7 @@ const logoutTime = time.Second
 
 // inspect implements [dialect.Dialect.Visit].
 func inspect(ctx context.Context, of dialect.Visit) {
-	set, err := parse(of.Env.Params, cmp.Or(of.Env.Mix, DefaultMix))
+	set, err := parse(of.Env.Params, of.Env.Mix)
 	if err != nil {
 		of.Log.Problem("workload.params", "%v", err)
 		return
@@ -203,7 +201,7 @@ func (v *visitor) settle() {
 	persons := v.Users[living]
 	list, err := v.obstacles(persons)
 	if err != nil {
-		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Status == 0 {
+		if status(err) == 0 {
 			v.Log.Caution(
 				"target",
 				"the settings of the server at %s were not read: %v",

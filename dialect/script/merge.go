@@ -38,13 +38,9 @@ func Merge(p *plan.Plan, s Shape) (*plan.Plan, []plan.Refusal) {
 }
 
 type merging struct {
-	old   *plan.Plan
-	s     Shape
-	wrong []plan.Refusal
-}
-
-func (m *merging) refuse(path, format string, args ...any) {
-	m.wrong = append(m.wrong, plan.Refusal{Path: path, Text: fmt.Sprintf(format, args...)})
+	old *plan.Plan
+	s   Shape
+	refusals
 }
 
 // disagree notes two values that must be the same.

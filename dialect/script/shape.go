@@ -58,10 +58,13 @@ func Plan(options json.RawMessage) (Shape, []plan.Refusal) {
 // A reader reads options.
 type reader struct {
 	shape Shape
-	wrong []plan.Refusal
+	refusals
 }
 
-func (r *reader) refuse(path, format string, args ...any) {
+// refusals are what cannot be carried out.
+type refusals struct{ wrong []plan.Refusal }
+
+func (r *refusals) refuse(path, format string, args ...any) {
 	r.wrong = append(r.wrong, plan.Refusal{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -124,8 +127,11 @@ func (r *reader) options(all map[string]json.RawMessage) {
 		case key == "thresholds":
 			r.thresholds(path, all[key])
 		case !slices.Contains(loads, key):
-			known := slices.Concat(loads, own, []string{"thresholds"})
-			r.refuse(path, "is no option of k6; %sremove it", spaced(plan.Nearest(key, known)))
+			near := plan.Nearest(key, slices.Concat(loads, own, []string{"thresholds"}))
+			if near != "" {
+				near += " "
+			}
+			r.refuse(path, "is no option of k6; %sremove it", near)
 		}
 	}
 	_, scenarios := all["scenarios"]
@@ -181,7 +187,7 @@ func (r *reader) scenario(path string, text json.RawMessage) {
 	s.read("executor", &executor, "the name of an executor")
 	s.read("exec", &exec, "the name of a function")
 	if exec != "default" {
-		r.refuse(path+".exec", "%s is not the function that users run; write export default %s", exec, exec)
+		s.bad("exec", "%s is not the function that users run; write export default %s", exec, exec)
 	}
 	switch executor {
 	case "constant-vus":
@@ -195,19 +201,19 @@ func (r *reader) scenario(path string, text json.RawMessage) {
 	case "shared-iterations":
 		s.shared("maxDuration")
 	case "ramping-arrival-rate":
-		r.refuse(path+".executor", "a plan has one rate of arrivals; use constant-arrival-rate, or search the "+
+		s.bad("executor", "a plan has one rate of arrivals; use constant-arrival-rate, or search the "+
 			"highest rate with plimsoll capacity")
 	case "externally-controlled":
-		r.refuse(path+".executor", "users are steered in the console (plimsoll serve); use constant-vus")
+		s.bad("executor", "users are steered in the console (plimsoll serve); use constant-vus")
 	case "":
-		r.refuse(path+".executor", "is missing; write constant-vus, ramping-vus or constant-arrival-rate")
+		s.bad("executor", "is missing; write constant-vus, ramping-vus or constant-arrival-rate")
 	default:
-		r.refuse(path+".executor", "%q is no executor; want constant-vus, ramping-vus, constant-arrival-rate, "+
+		s.bad("executor", "%q is no executor; want constant-vus, ramping-vus, constant-arrival-rate, "+
 			"per-vu-iterations or shared-iterations", executor)
 	}
 	for _, key := range []string{"env", "options"} {
 		if all[key] != nil {
-			r.refuse(path+"."+key, "is not read for one scenario; write workload.params in the plan")
+			s.bad(key, "is not read for one scenario; write workload.params in the plan")
 		}
 	}
 	var start time.Duration
@@ -223,12 +229,17 @@ type scenario struct {
 	keys map[string]json.RawMessage
 }
 
+// bad refuses a key.
+func (s scenario) bad(key, format string, args ...any) {
+	s.refuse(s.path+"."+key, format, args...)
+}
+
 // constant reads a number of users for a time.
 func (s scenario) constant() {
 	users, measure := 1, time.Duration(0)
 	s.count("vus", &users)
 	if s.keys["duration"] == nil && s.path != "options" {
-		s.refuse(s.path+".duration", "is missing; write how long, as in 30s")
+		s.bad("duration", "is missing; write how long, as in 30s")
 	}
 	s.time("duration", &measure)
 	s.load(users, 0, measure)
@@ -250,7 +261,7 @@ func (s scenario) each() {
 func (s scenario) shared(limit string) {
 	users, iterations, most := s.iterations(limit)
 	if users > 0 && iterations%users != 0 {
-		s.refuse(s.path+".iterations", "%d iterations are not the same number for each of %d users; write a "+
+		s.bad("iterations", "%d iterations are not the same number for each of %d users; write a "+
 			"multiple of it, or a duration", iterations, users)
 		return
 	}
@@ -278,10 +289,10 @@ func (s scenario) arrival() {
 	s.count("maxVUs", &most)
 	switch {
 	case rate <= 0 || unit <= 0:
-		s.refuse(s.path+".rate", "is no rate; want more than 0 in timeUnit")
+		s.bad("rate", "is no rate; want more than 0 in timeUnit")
 		return
 	case measure == 0:
-		s.refuse(s.path+".duration", "is missing; write how long, as in 30s")
+		s.bad("duration", "is missing; write how long, as in 30s")
 		return
 	}
 	s.load(0, 0, measure)
@@ -345,7 +356,7 @@ func (s scenario) read(key string, to any, want string) bool {
 		return false
 	}
 	if json.Unmarshal(text, to) != nil {
-		s.refuse(s.path+"."+key, "%s is not %s", cut(text), want)
+		s.bad(key, "%s is not %s", cut(text), want)
 		return false
 	}
 	return true
@@ -356,7 +367,7 @@ func (s scenario) count(key string, to *int) {
 	n := *to
 	if s.read(key, &n, "a whole number") {
 		if n < 0 || n > plan.MaxUsers {
-			s.refuse(s.path+"."+key, "%d is out of range; want 0 to %d", n, plan.MaxUsers)
+			s.bad(key, "%d is out of range; want 0 to %d", n, plan.MaxUsers)
 			return
 		}
 		*to = n
@@ -368,7 +379,7 @@ func (s scenario) time(key string, to *time.Duration) {
 	if text := s.keys[key]; text != nil && string(text) != "null" {
 		d, err := duration(text)
 		if err != nil {
-			s.refuse(s.path+"."+key, "%v", err)
+			s.bad(key, "%v", err)
 			return
 		}
 		*to = d
@@ -423,11 +434,4 @@ func cut(text []byte) string {
 		return strings.ToValidUTF8(string(text[:60]), "") + "…"
 	}
 	return string(text)
-}
-
-func spaced(s string) string {
-	if s == "" {
-		return ""
-	}
-	return s + " "
 }

@@ -63,9 +63,8 @@ func (r *reader) threshold(metric string, text json.RawMessage, path string) {
 	expr := ""
 	if json.Unmarshal(text, &expr) != nil {
 		var long struct {
-			Threshold   string          `json:"threshold"`
-			AbortOnFail bool            `json:"abortOnFail"`
-			Delay       json.RawMessage `json:"delayAbortEval"`
+			Threshold   string `json:"threshold"`
+			AbortOnFail bool   `json:"abortOnFail"`
 		}
 		if json.Unmarshal(text, &long) != nil || long.Threshold == "" {
 			r.refuse(path, "%s is not a threshold; want one such as 'p(95)<200'", cut(text))
@@ -171,7 +170,7 @@ func latency(stat, op string, limit float64, less bool) (string, error) {
 		stat = "p50"
 	case stat == "max":
 	case strings.HasPrefix(stat, "p("):
-		stat = "p" + strings.TrimSuffix(strings.TrimPrefix(stat, "p("), ")")
+		stat = "p" + strings.Trim(stat, "p()")
 		if stat == "p100" {
 			stat = "max"
 		}

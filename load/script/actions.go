@@ -143,7 +143,7 @@ const forever = 1000 * time.Hour
 
 // Think implements workload.Actor: a script waits by itself.
 func (a *actor) Think() time.Duration {
-	if most := a.play.iterations; most > 0 && a.iter >= most {
+	if most := a.play.Iterations; most > 0 && a.iter >= most {
 		return forever
 	}
 	if !a.rest || a.user.Pace <= 0 {
@@ -154,7 +154,7 @@ func (a *actor) Think() time.Duration {
 
 // Act implements workload.Actor: one action.
 func (a *actor) Act(ctx context.Context) error {
-	k := draw(a.actions, a.user.Action)
+	k := draw(a.Actions, a.user.Action)
 	a.counts.Attempt(k)
 	began := a.user.Now()
 	failed := false
@@ -169,7 +169,7 @@ func (a *actor) Act(ctx context.Context) error {
 	}
 	a.span(a.series.iterations[k], began, a.user.Now()-began, err != nil)
 	if err != nil {
-		a.once(err.Error(), workload.Exception(a.actions[k].Name, err.Error()))
+		a.once(err.Error(), workload.Exception(a.Actions[k].Name, err.Error()))
 	}
 	if err != nil || failed {
 		a.counts.Fail(k)
@@ -194,11 +194,7 @@ func (a *actor) iterate(k int) error {
 	if !r.exports.plain {
 		args = []sobek.Value{r.person(), data}
 	}
-	v, err := r.exports.actions[k](sobek.Undefined(), args...)
-	if err == nil {
-		_, err = settled(v)
-	}
-	return err
+	return finished(r.exports.actions[k](sobek.Undefined(), args...))
 }
 
 // person returns the user as the script sees it.

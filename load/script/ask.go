@@ -104,7 +104,7 @@ func (l *line) ask(c sobek.FunctionCall) sobek.Value {
 	case q.err != nil:
 		panic(q.err)
 	case q.value == nil:
-		r.first(name, q.class, "no answer")
+		r.first(name, q.class, "", "no answer")
 		return sobek.Undefined()
 	}
 	return q.value

@@ -21,7 +21,7 @@ func (b *Behavior) Audit(
 	if b.play == nil {
 		return res, errUnready
 	}
-	if !b.play.has.Audit {
+	if !b.play.Has.Audit {
 		res.Note = "the script exports no function audit"
 		return res, nil
 	}
@@ -59,10 +59,8 @@ func (r *realm) readable(ctx context.Context, m workload.AckedMessages) (there m
 		for i, id := range m.IDs {
 			ids[i] = id
 		}
-		v, err := r.exports.audit(sobek.Undefined(), r.rt.ToValue(m.Channel), r.rt.NewArray(ids...))
-		if err == nil {
-			v, err = settled(v)
-		}
+		v, err := settled(
+			r.exports.audit(sobek.Undefined(), r.rt.ToValue(m.Channel), r.rt.NewArray(ids...)))
 		if err != nil {
 			return err
 		}

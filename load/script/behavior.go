@@ -35,15 +35,10 @@ func New() *Behavior { return &Behavior{} }
 type play struct {
 	program *sobek.Program
 	opener  func(name string) ([]byte, error)
-	names   []string          // of variables
-	values  map[string]string // of them
-	result  []byte            // of setup, as JSON; empty without
-	actions []ActionWeight
-	has     Described
-	// iterations is the number after which a user rests until the end; 0 without one.
-	iterations int64
-	arrays     arrays
-	limits     limits
+	names   []string // of variables
+	state
+	arrays arrays
+	limits limits
 }
 
 // mostResult is the size of the result of setup, as JSON.
@@ -58,10 +53,10 @@ func (b *Behavior) Provision(ctx context.Context, env workload.Env, _ int) error
 	if err != nil {
 		return err
 	}
-	if p.iterations, err = iterations(&env); err != nil {
+	if p.Iterations, err = iterations(&env); err != nil {
 		return err
 	}
-	p.values = valuesOf(p.names, &env)
+	p.Values = valuesOf(p.names, &env)
 	if err := p.setup(ctx, env); err != nil {
 		return err
 	}
@@ -84,13 +79,10 @@ func iterations(env *workload.Env) (n int64, err error) {
 	return n, nil
 }
 
-// errNoScript is the error of a run whose environment has no bundle.
-var errNoScript = errors.New("behavior script: the plan names no script; write workload: {script: FILE}")
-
 // newPlay reads a bundle.
 func newPlay(text []byte) (*play, error) {
 	if len(text) == 0 {
-		return nil, errNoScript
+		return nil, errors.New("behavior script: the plan names no script; write workload: {script: FILE}")
 	}
 	var b bundle.Bundle
 	if err := json.Unmarshal(text, &b); err != nil {
@@ -136,7 +128,7 @@ func (p *play) setup(ctx context.Context, env workload.Env) error {
 		return fmt.Errorf("script: %w", err)
 	}
 	defer r.close()
-	p.actions, p.has = r.exports.names, r.described()
+	p.Actions, p.Has = r.exports.names, r.described()
 	if r.exports.setup == nil {
 		return nil
 	}
@@ -148,17 +140,14 @@ func (p *play) setup(ctx context.Context, env workload.Env) error {
 		return fmt.Errorf("script: setup: its result has %d bytes as JSON; want at most %d",
 			len(text), mostResult)
 	}
-	p.result = []byte(text)
+	p.Result = json.RawMessage(text)
 	return nil
 }
 
 // around calls a function of the script with the result of setup, and returns its own as JSON.
 func (r *realm) around(ctx context.Context, f sobek.Callable) (text string, err error) {
 	err = r.run(frame{ctx: ctx}, func() error {
-		v, err := f(sobek.Undefined(), r.setupData())
-		if err == nil {
-			v, err = settled(v)
-		}
+		v, err := settled(f(sobek.Undefined(), r.setupData()))
 		if err == nil {
 			text, err = r.encode(v)
 		}
@@ -173,7 +162,7 @@ func (r *realm) around(ctx context.Context, f sobek.Callable) (text string, err 
 // Finish implements workload.Finisher: it runs the script's teardown.
 func (b *Behavior) Finish(ctx context.Context, env workload.Env) error {
 	p := b.play
-	if p == nil || !p.has.Teardown {
+	if p == nil || !p.Has.Teardown {
 		return nil
 	}
 	r, err := p.aside(ctx, env)
@@ -192,7 +181,7 @@ func (b *Behavior) run(env *workload.Env) *series {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.series == nil || b.series.reg != env.Registry {
-		b.series = newSeries(env.Registry, env.Secrets, "", b.play.actions)
+		b.series = newSeries(env.Registry, env.Secrets, "", b.play.Actions)
 	}
 	return b.series
 }
@@ -218,8 +207,8 @@ func (b *Behavior) actor(env workload.Env, u *workload.User) (*actor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("script: %w", err)
 	}
-	actions := make([]workload.TallyAction, len(p.actions))
-	for k, a := range p.actions {
+	actions := make([]workload.TallyAction, len(p.Actions))
+	for k, a := range p.Actions {
 		actions[k] = workload.TallyAction{Name: a.Name, Weight: a.Weight}
 	}
 	return &actor{realm: r, counts: env.Tally.Behavior(Name, actions)}, nil
@@ -227,7 +216,7 @@ func (b *Behavior) actor(env workload.Env, u *workload.User) (*actor, error) {
 
 // Sockets implements workload.Connected.
 func (b *Behavior) Sockets() int {
-	if b.play != nil && b.play.has.Sockets {
+	if b.play != nil && b.play.Has.Sockets {
 		return 2
 	}
 	return 1
@@ -238,5 +227,5 @@ func (b *Behavior) Setup() []byte {
 	if b.play == nil {
 		return nil
 	}
-	return b.play.result
+	return b.play.Result
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/grafana/sobek"
 
+	expect "plimsoll/internal/failure"
 	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -71,14 +72,10 @@ func TestArrivals(t *testing.T) {
 	for i := range 2 {
 		u := workload.NewServerUser(i, s.env, s.env.Clock)
 		server, err := s.b.NewServer(s.env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.None(t, err)
 		u.Become(17)
 		u.Schedule(u.Now())
-		if err := server.Serve(t.Context(), 17); err != nil {
-			t.Fatal(err)
-		}
+		expect.None(t, server.Serve(t.Context(), 17))
 		server.Close()
 	}
 	if all := asked(); len(all) != 2 || all[0] != all[1] {
@@ -102,9 +99,7 @@ exports.default = data => {
 	if err := s.b.Provision(t.Context(), s.env, 2); err != nil { // again, for more users
 		t.Fatal(err)
 	}
-	if err := s.b.Finish(t.Context(), s.env); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, s.b.Finish(t.Context(), s.env))
 	want := []string{"POST /make ", "GET /a/1 ", "GET /changed/2 ", "GET /a/1 ", "DELETE /make/a "}
 	if got := asked(); !slices.Equal(got, want) {
 		t.Errorf("requests %q, want %q", got, want)
@@ -157,15 +152,11 @@ exports.setup = () => ({id: 7});
 exports.default = data => { http.get("/" + data.id, {headers: {"X-Own": __ENV.MY_TOKEN + Object.keys(__ENV)}}) }`,
 		map[string]string{"MY_TOKEN": "tiger-stripes-17"})
 	text, err := s.b.State([]int{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	there := &stage{t: t, b: New(), env: s.env}
 	there.env.Params, there.env.Secrets = nil, new(plain.Secrets)
 	there.env.Secret = func(string) string { t.Error("a secret was asked for"); return "" }
-	if err := there.b.Restore(there.env, text); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, there.b.Restore(there.env, text))
 	there.act(there.user(0), 1)
 	if got, want := asked(), []string{"GET /7 tiger-stripes-17BASE_URL,MY_TOKEN"}; !slices.Equal(got, want) {
 		t.Errorf("requests %q, want %q", got, want)
@@ -209,16 +200,11 @@ func TestSecretsAreMasked(t *testing.T) {
 	throw new Error("bad token " + __ENV.MY_TOKEN);
 }`, map[string]string{"MY_TOKEN": secret})
 	s.act(s.user(0), 1)
-	said := s.said()
-	if strings.Contains(said, secret) {
+	if said := s.said(); strings.Contains(said, secret) {
 		t.Errorf("the log shows a secret: %s", said)
 	}
-	for _, want := range []string{"test.js:4: bad token [redacted]", "console.log: token [redacted] {\"token\":\"[redacted]\"}",
-		"console.error: shown", "status 500"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("the log lacks %q: %s", want, said)
-		}
-	}
+	s.says("test.js:4: bad token [redacted]", "console.log: token [redacted] {\"token\":\"[redacted]\"}",
+		"console.error: shown", "status 500")
 }
 
 func TestConsoleIsBounded(t *testing.T) {
@@ -253,9 +239,7 @@ func TestPollution(t *testing.T) {
 	s.act(second, 1)
 	s.act(first, 1)
 	s.act(s.user(2), 1)
-	if said := s.said(); said != "" {
-		t.Error(said)
-	}
+	s.quiet()
 	if n := s.windows()["check fine"].Classes[measure.OK]; n != 4 {
 		t.Errorf("%d checks held, want 4", n)
 	}
@@ -280,9 +264,7 @@ exports.default = () => {
 }`, nil)
 	s.act(s.user(0), 2)
 	s.act(s.user(1), 1)
-	if said := s.said(); said != "" {
-		t.Error(said)
-	}
+	s.quiet()
 }
 
 // TestRestAfterAnException: a user rests after an exception, by the clock of the wall and not of the plan.
@@ -392,9 +374,7 @@ func TestEndlessLoops(t *testing.T) {
 	} {
 		s := staged(t, hello, "exports.default = () => { if (__ITER === 1) { http.get('/'); return }\n"+tt.code+"\n}", nil)
 		s.act(s.user(0), 2)
-		if said := s.said(); !strings.Contains(said, tt.want) {
-			t.Errorf("%s: the log is %q, want %q", tt.code, said, tt.want)
-		}
+		s.says(tt.want)
 		if w := s.windows()["iteration default"]; w.Classes[measure.Script] != 1 || w.Classes[measure.OK] != 1 {
 			t.Errorf("%s: iterations %v", tt.code, w.Classes)
 		}
@@ -407,9 +387,7 @@ func TestWaitsAreNoComputing(t *testing.T) {
 	t.Parallel()
 	s := staged(t, hello, `exports.default = () => { sleep(1.5); http.get("/") }`, nil)
 	s.act(s.user(0), 1)
-	if said := s.said(); said != "" {
-		t.Error(said)
-	}
+	s.quiet()
 }
 
 // TestIterations: a user who has done all of its iterations rests until the end, here and in another
@@ -419,17 +397,11 @@ func TestIterations(t *testing.T) {
 	s := staged(t, nil, `exports.default = function () {}`, nil)
 	s.env.Variables = map[string]string{Iterations: "2"}
 	s.b = New()
-	if err := s.b.Provision(t.Context(), s.env, 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, s.b.Provision(t.Context(), s.env, 1))
 	state, err := s.b.State(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	elsewhere := New()
-	if err := elsewhere.Restore(s.env, state); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, elsewhere.Restore(s.env, state))
 	for what, b := range map[string]*Behavior{"here": s.b, "elsewhere": elsewhere} {
 		s.b = b
 		a := s.user(0)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	expect "plimsoll/internal/failure"
 	"plimsoll/load/script/bundle"
 	"plimsoll/load/workload"
 )
@@ -50,14 +51,10 @@ func read(t testing.TB, files map[string]string, name string) *bundle.Bundle {
 	dir := t.TempDir()
 	for name, text := range files {
 		name = filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		expect.None(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)))
 	}
 	b, err := bundle.Read(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	return b
 }
 
@@ -66,9 +63,7 @@ func TestWrittenScript(t *testing.T) {
 	t.Parallel()
 	b := read(t, written, "chat.ts")
 	d, err := Describe(b, Environment{"BASE_URL": "http://127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	want := []ActionWeight{{"read", 3}, {"broken", 0.5}}
 	if !slices.Equal(d.Actions, want) || !d.Setup || d.Default || d.Teardown || d.Sockets ||
 		!slices.Equal(d.Opened, []string{"people.json"}) ||
@@ -76,15 +71,11 @@ func TestWrittenScript(t *testing.T) {
 		t.Errorf("the script is described as %+v", d)
 	}
 	text, err := json.Marshal(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	h, asked := record()
 	s := staged(t, h, "exports.default = () => {}", map[string]string{"MY_TOKEN": "tiger-stripes-17"})
 	s.b, s.env.Script = New(), text
-	if err := s.b.Provision(t.Context(), s.env, 2); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, s.b.Provision(t.Context(), s.env, 2))
 	s.act(s.user(0), 40)
 	s.act(s.user(1), 10)
 	if got := asked(); !slices.Contains(got, "GET /people/ada ") || !slices.Contains(got, "GET /people/grace ") {

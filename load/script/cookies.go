@@ -99,17 +99,9 @@ func (r *realm) jarObject(j *jar) *sobek.Object {
 func (r *realm) setCookie(j *jar, w *web, to string, c sobek.FunctionCall) {
 	one := &http.Cookie{Name: c.Argument(1).String(), Value: c.Argument(2).String(), Path: "/"}
 	options := c.Argument(3)
-	if p := r.own(options, "path"); p != nil {
-		one.Path = p.String()
-	}
-	if p := r.own(options, "domain"); p != nil {
-		one.Domain = p.String()
-	}
-	if p := r.own(options, "secure"); p != nil {
-		one.Secure = p.ToBoolean()
-	}
-	if p := r.own(options, "max_age"); p != nil {
-		one.MaxAge = int(p.ToInteger())
-	}
+	r.take(options, "path", &one.Path)
+	r.take(options, "domain", &one.Domain)
+	r.take(options, "secure", &one.Secure)
+	r.take(options, "max_age", &one.MaxAge)
 	j.set(one, w.target.host, to)
 }

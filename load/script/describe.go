@@ -49,7 +49,7 @@ func Describe(b *bundle.Bundle, env Environment) (*Described, error) {
 		return nil, err
 	}
 	var opened []string
-	p.values = env
+	p.Values = env
 	p.opener = func(name string) ([]byte, error) {
 		opened = append(opened, name)
 		return b.Open(name)

@@ -61,11 +61,11 @@ func valueOf(name string, env *workload.Env) (string, bool) {
 
 // variables returns the global object __ENV.
 func (r *realm) variables() *sobek.Object {
-	names := append([]string{baseURL}, sortedKeys(r.values)...)
+	names := append([]string{baseURL}, sortedKeys(r.Values)...)
 	return r.host(module{names, func(r *realm, name string) sobek.Value {
 		if name == baseURL {
 			return r.rt.ToValue(r.env.URL)
 		}
-		return r.rt.ToValue(r.values[name])
+		return r.rt.ToValue(r.Values[name])
 	}})
 }

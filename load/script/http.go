@@ -53,18 +53,10 @@ func (r *realm) http() *web {
 	}
 	w := &web{target: target, jar: &jar{}, agent: agent, redirects: mostRedirects}
 	o := r.exports.options
-	if v := r.own(o, "userAgent"); v != nil {
-		w.agent = v.String()
-	}
-	if v := r.own(o, "maxRedirects"); v != nil {
-		w.redirects = int(v.ToInteger())
-	}
-	if v := r.own(o, "discardResponseBodies"); v != nil {
-		w.discard = v.ToBoolean()
-	}
-	if v := r.own(o, "noCookiesReset"); v != nil {
-		w.keep = v.ToBoolean()
-	}
+	r.take(o, "userAgent", &w.agent)
+	r.take(o, "maxRedirects", &w.redirects)
+	r.take(o, "discardResponseBodies", &w.discard)
+	r.take(o, "noCookiesReset", &w.keep)
 	w.client = r.dialer(target)
 	r.web = w
 	return w
@@ -186,10 +178,8 @@ func (r *realm) batched(v sobek.Value) sobek.Value {
 		keys = [4]string{"0", "1", "2", "3"}
 	}
 	method := "GET"
-	if m := r.own(o, keys[0]); m != nil {
-		method = strings.ToUpper(m.String())
-	}
-	return r.request(method, o.Get(keys[1]), o.Get(keys[2]), o.Get(keys[3]))
+	r.take(o, keys[0], &method)
+	return r.request(strings.ToUpper(method), o.Get(keys[1]), o.Get(keys[2]), o.Get(keys[3]))
 }
 
 // request makes a request, follows its redirects and returns the last response.
@@ -203,9 +193,7 @@ func (r *realm) request(method string, to, body, params sobek.Value) sobek.Value
 	if tagged, ok := to.(*sobek.Object); ok {
 		if u := r.own(tagged, "url"); u != nil {
 			to = u
-			if n := r.own(tagged, "name"); n != nil {
-				q.tag = n.String()
-			}
+			r.take(tagged, "name", &q.tag)
 		}
 	}
 	if missing(to) {
@@ -217,12 +205,8 @@ func (r *realm) request(method string, to, body, params sobek.Value) sobek.Value
 	if err != nil {
 		panic(r.fault("http.%s: %v", strings.ToLower(method), err))
 	}
-	if login != "" && !q.has("Authorization") {
-		q.wire.Header = append(q.wire.Header, wire.Field{Name: "Authorization", Value: login})
-	}
-	if !q.has("User-Agent") && w.agent != "" {
-		q.wire.Header = append(q.wire.Header, wire.Field{Name: "User-Agent", Value: w.agent})
-	}
+	q.wire.Header = addField(q.wire.Header, "Authorization", login)
+	q.wire.Header = addField(q.wire.Header, "User-Agent", w.agent)
 	for hop := 0; ; hop++ {
 		q.wire.Path = path
 		resp := r.exchange(w, q)
@@ -294,16 +278,11 @@ func (r *realm) failed(name string, status int, class measure.Class, due time.Du
 	if r.series.prefix == "" {
 		workload.Answered(r.series.reg, name, status, due)
 	}
-	if r.env.Log == nil {
-		return
-	}
-	text := name + ": "
+	text := "status " + strconv.Itoa(status)
 	if err != nil {
-		text += plain.Excerpt(err.Error(), mostText) + " "
-	} else {
-		text += "status " + strconv.Itoa(status) + " "
+		text = plain.Excerpt(err.Error(), mostText)
 	}
-	r.once(name+class.String()+strconv.Itoa(status), "first failure of its kind: "+text+"("+class.String()+")")
+	r.first(name, class, strconv.Itoa(status), text)
 }
 
 // origin is the target as scripts address it.

@@ -94,11 +94,10 @@ func (l *line) opened() error {
 	return finished(l.open(sobek.Undefined(), l.object))
 }
 
-// finished returns the error of a handler. One that is async is a mistake: nothing goes on after it.
+// finished returns the error of an action or a handler. A handler that is async is a mistake: nothing
+// goes on after it.
 func finished(v sobek.Value, err error) error {
-	if err == nil {
-		_, err = settled(v)
-	}
+	_, err = settled(v, err)
 	return err
 }
 

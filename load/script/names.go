@@ -107,19 +107,17 @@ func (s *series) op(scratch *[]byte, tag, method, path string) named {
 }
 
 // check returns the series of a check.
-func (s *series) check(name string) measure.Name {
-	name = name[:min(len(name), mostKey)]
-	return s.checks.of(s.reg, []byte(name), func() string {
-		return workload.Check + plain.Excerpt(s.secrets.Label(name), mostName)
-	}, workload.Check+otherName).Name
-}
+func (s *series) check(name string) measure.Name { return s.part(&s.checks, workload.Check, name) }
 
 // group returns the series of a group.
-func (s *series) group(name string) measure.Name {
+func (s *series) group(name string) measure.Name { return s.part(&s.groups, workload.Group, name) }
+
+// part returns the series of what is no operation.
+func (s *series) part(of *names, prefix, name string) measure.Name {
 	name = name[:min(len(name), mostKey)]
-	return s.groups.of(s.reg, []byte(name), func() string {
-		return workload.Group + plain.Excerpt(s.secrets.Label(name), mostName)
-	}, workload.Group+otherName).Name
+	return of.of(s.reg, []byte(name), func() string {
+		return prefix + plain.Excerpt(s.secrets.Label(name), mostName)
+	}, prefix+otherName).Name
 }
 
 // OpName returns the series of operations that a script tags with a name: the name itself, shortened

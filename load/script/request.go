@@ -6,6 +6,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,14 +45,19 @@ type sent struct {
 	replace     bool // in the place of the jar's
 }
 
-// has reports whether the call has its own header line of that name.
-func (q *call) has(name string) bool {
-	for _, f := range q.wire.Header {
-		if strings.EqualFold(f.Name, name) {
-			return true
-		}
+// hasField reports whether there is a header line of that name.
+func hasField(header []wire.Field, name string) bool {
+	return slices.ContainsFunc(header, func(f wire.Field) bool {
+		return strings.EqualFold(f.Name, name)
+	})
+}
+
+// addField adds a header line, unless there is one of that name or the value is empty.
+func addField(header []wire.Field, name, value string) []wire.Field {
+	if value != "" && !hasField(header, name) {
+		header = append(header, wire.Field{Name: name, Value: value})
 	}
-	return false
+	return header
 }
 
 // params reads the parameters of a request.
@@ -66,17 +72,11 @@ func (r *realm) params(q *call, v sobek.Value) {
 	if p := r.own(o, "cookies"); p != nil {
 		r.cookies(q, p)
 	}
-	if p := r.own(o, "tags"); p != nil {
-		if n := r.own(p, "name"); n != nil {
-			q.tag = n.String()
-		}
-	}
+	r.take(r.own(o, "tags"), "name", &q.tag)
 	if p := r.own(o, "timeout"); p != nil {
 		q.wire.Timeout = r.duration(p, time.Millisecond)
 	}
-	if p := r.own(o, "redirects"); p != nil {
-		q.redirects = int(p.ToInteger())
-	}
+	r.take(o, "redirects", &q.redirects)
 	if p := r.own(o, "responseType"); p != nil {
 		kind, known := bodyKinds[p.String()]
 		if !known {
@@ -135,9 +135,7 @@ func (r *realm) cookies(q *call, v sobek.Value) {
 		value := o.Get(name)
 		if inner := r.own(value, "value"); inner != nil {
 			c.value = inner.String()
-			if again := r.own(value, "replace"); again != nil {
-				c.replace = again.ToBoolean()
-			}
+			r.take(value, "replace", &c.replace)
 		} else {
 			c.value = value.String()
 		}
@@ -204,7 +202,7 @@ func (r *realm) body(q *call, v sobek.Value) {
 		form.Set(key, value.String())
 	}
 	q.wire.Body = []byte(form.Encode())
-	if !q.has("Content-Type") {
+	if !hasField(q.wire.Header, "Content-Type") {
 		q.wire.ContentType = "application/x-www-form-urlencoded"
 	}
 }

@@ -274,21 +274,21 @@ type module struct {
 	make  func(r *realm, name string) sobek.Value
 }
 
-// moduleOf returns the module of that name.
-func moduleOf(name string) (module, bool) {
+// moduleOf returns the module of that name; without make if there is none.
+func moduleOf(name string) module {
 	switch name {
 	case "k6":
-		return module{kernelNames, kernelMember}, true
+		return module{kernelNames, kernelMember}
 	case "k6/http":
-		return module{webNames, webMember}, true
+		return module{webNames, webMember}
 	case "k6/data":
-		return module{dataNames, dataMember}, true
+		return module{dataNames, dataMember}
 	case "k6/ws":
-		return module{wsNames, wsMember}, true
+		return module{wsNames, wsMember}
 	case "plimsoll":
-		return module{ownNames, ownMember}, true
+		return module{ownNames, ownMember}
 	}
-	return module{}, false
+	return module{}
 }
 
 // require returns a module to the script.
@@ -304,8 +304,8 @@ func (r *realm) require(c sobek.FunctionCall) sobek.Value {
 func (r *realm) module(name string) sobek.Value {
 	v := r.modules[name]
 	if v == nil {
-		m, ok := moduleOf(name)
-		if !ok {
+		m := moduleOf(name)
+		if m.make == nil {
 			return nil
 		}
 		v = r.host(m)
@@ -408,6 +408,22 @@ func (r *realm) own(v sobek.Value, key string) sobek.Value {
 	return nil
 }
 
+// take sets a text, a number or a switch to a property of an object of the script, if it has it.
+func (r *realm) take(from sobek.Value, key string, to any) {
+	v := r.own(from, key)
+	if v == nil {
+		return
+	}
+	switch to := to.(type) {
+	case *string:
+		*to = v.String()
+	case *int:
+		*to = int(v.ToInteger())
+	case *bool:
+		*to = v.ToBoolean()
+	}
+}
+
 // encode returns a value of the script as JSON; "" for undefined and functions.
 func (r *realm) encode(v sobek.Value) (string, error) {
 	t, err := r.text(sobek.Undefined(), v)
@@ -421,19 +437,20 @@ func (r *realm) encode(v sobek.Value) (string, error) {
 func (r *realm) setupData() sobek.Value {
 	if r.data == nil {
 		r.data = sobek.Undefined()
-		if len(r.play.result) > 0 {
-			r.data = must(r.parse(sobek.Undefined(), r.rt.ToValue(string(r.play.result))))
+		if len(r.Result) > 0 {
+			r.data = must(r.parse(sobek.Undefined(), r.rt.ToValue(string(r.Result))))
 		}
 	}
 	return r.data
 }
 
 // settled returns the value of a promise that a function of the script returned, and any other value
-// as it is. All jobs are done by then: a promise that is still open stays so.
-func settled(v sobek.Value) (sobek.Value, error) {
+// as it is; err is that of the function. All jobs are done by then: a promise that is still open
+// stays so.
+func settled(v sobek.Value, err error) (sobek.Value, error) {
 	o, ok := v.(*sobek.Object)
-	if !ok || o.ExportType() != promiseType {
-		return v, nil
+	if err != nil || !ok || o.ExportType() != promiseType {
+		return v, err
 	}
 	p := o.Export().(*sobek.Promise)
 	switch p.State() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	expect "plimsoll/internal/failure"
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
@@ -23,9 +24,7 @@ func bundled(t testing.TB, code string, env ...string) []byte {
 	t.Helper()
 	b, err := json.Marshal(bundle.Bundle{Name: "test.js", Env: env, Digest: "sha256:0",
 		Code: "(function(require, exports, module) { \"use strict\";" + code + "\n})"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	return b
 }
 
@@ -61,9 +60,7 @@ func staged(t testing.TB, h http.HandlerFunc, code string, params map[string]str
 		names = append(names, name)
 	}
 	s.env.Script = bundled(t, imports+code, names...)
-	if err := s.b.Provision(t.Context(), s.env, 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, s.b.Provision(t.Context(), s.env, 1))
 	return s
 }
 
@@ -78,6 +75,24 @@ func (s *stage) said() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.lines, "\n")
+}
+
+// says fails the test unless these texts were logged.
+func (s *stage) says(wants ...string) {
+	s.t.Helper()
+	for _, want := range wants {
+		if said := s.said(); !strings.Contains(said, want) {
+			s.t.Errorf("the log is %q, want %q", said, want)
+		}
+	}
+}
+
+// quiet fails the test if something was logged.
+func (s *stage) quiet() {
+	s.t.Helper()
+	if said := s.said(); said != "" {
+		s.t.Error(said)
+	}
 }
 
 // user returns the actor of a user.
@@ -148,9 +163,7 @@ exports.default = function (data) {
 			t.Errorf("%s: %v, want %v", name, w.Classes, want)
 		}
 	}
-	if said := s.said(); !strings.Contains(said, "test.js:7: on 5") {
-		t.Errorf("the log has no place of the exception: %s", said)
-	}
+	s.says("test.js:7: on 5")
 }
 
 func TestEndOfTheRunLeavesTheScript(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 
 // state is what users in another process get beside the bundle.
 type state struct {
-	Values  map[string]string `json:"values,omitempty"`
-	Result  json.RawMessage   `json:"result,omitempty"`
+	Values  map[string]string `json:"values,omitempty"` // of variables
+	Result  json.RawMessage   `json:"result,omitempty"` // of setup; empty without
 	Actions []ActionWeight    `json:"actions"`
 	Has     Described         `json:"has"`
-	// Iterations is that setting.
+	// Iterations is the number after which a user rests until the end; 0 without one.
 	Iterations int64 `json:"iterations,omitempty"`
 }
 
@@ -23,8 +23,7 @@ func (b *Behavior) State([]int) ([]byte, error) {
 	if p == nil {
 		return nil, errUnready
 	}
-	return json.Marshal(state{Values: p.values, Result: p.result, Actions: p.actions, Has: p.has,
-		Iterations: p.iterations})
+	return json.Marshal(p.state)
 }
 
 // Restore implements workload.Portable.
@@ -42,8 +41,7 @@ func (b *Behavior) Restore(env workload.Env, text []byte) error {
 			env.Secrets.Add(v)
 		}
 	}
-	p.values, p.result, p.actions, p.has = s.Values, s.Result, s.Actions, s.Has
-	p.iterations = s.Iterations
+	p.state = s
 	b.play = p
 	return nil
 }

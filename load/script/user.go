@@ -159,16 +159,15 @@ func (r *realm) connect(ctx context.Context, t *talk, rec recorder, cfg wire.WSC
 		done = ws.Arrived()
 	} else {
 		class = workload.ClassOf(err)
-		text := plain.Excerpt(err.Error(), mostText)
-		r.first(workload.Connect, class, text)
+		r.first(workload.Connect, class, "", plain.Excerpt(err.Error(), mostText))
 	}
 	rec.Done(t.connect, start, start, done, class, 0)
 	return ws, err
 }
 
-// first prints the first failure of a series in its class.
-func (r *realm) first(series string, class measure.Class, text string) {
-	r.once(series+class.String(), "first failure of its kind: "+series+": "+text+" ("+class.String()+")")
+// first prints the first failure of a series in its class and with the same more.
+func (r *realm) first(series string, class measure.Class, more, text string) {
+	r.once(series+class.String()+more, "first failure of its kind: "+series+": "+text+" ("+class.String()+")")
 }
 
 // broke counts the end of a connection that the script did not close. It needs no lock.
@@ -178,7 +177,7 @@ func (r *realm) broke(t *talk, err error) {
 	}
 	class := workload.ClassOf(err)
 	r.user.Recorder().Error(t.lost, class)
-	r.first(workload.Socket, class, "lost: "+plain.Excerpt(err.Error(), mostText))
+	r.first(workload.Socket, class, "", "lost: "+plain.Excerpt(err.Error(), mostText))
 }
 
 // threw counts an exception of a handler. It needs no lock.
@@ -220,15 +219,8 @@ func (r *realm) endpoint(what string, to, header sobek.Value) wire.WSConfig {
 			cfg.Header = append(cfg.Header, wire.Field{Name: name, Value: o.Get(name).String()})
 		}
 	}
-	set := func(name, value string) {
-		if value != "" && !slices.ContainsFunc(cfg.Header, func(f wire.Field) bool {
-			return strings.EqualFold(f.Name, name)
-		}) {
-			cfg.Header = append(cfg.Header, wire.Field{Name: name, Value: value})
-		}
-	}
-	set("User-Agent", w.agent)
-	set("Authorization", login)
+	cfg.Header = addField(cfg.Header, "User-Agent", w.agent)
+	cfg.Header = addField(cfg.Header, "Authorization", login)
 	return cfg
 }
 

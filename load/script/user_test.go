@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	expect "plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -195,9 +196,7 @@ func (a *actor) has(t *testing.T, expression string) bool {
 		ok = err == nil && v.ToBoolean()
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	return ok
 }
 
@@ -356,12 +355,7 @@ function act() {
 	if w["iteration default"].Classes[measure.OK] != 2 {
 		t.Error("a handler's exception ended an iteration")
 	}
-	said := s.said()
-	for _, want := range []string{"test.js:35: bad 26", "test.js:36: TypeError: sleep() in a handler"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is not in %s", want, said)
-		}
-	}
+	s.says("test.js:35: bad 26", "test.js:36: TypeError: sleep() in a handler")
 }
 
 func TestSocketsThatBreakAreOpenedAgain(t *testing.T) {
@@ -470,9 +464,7 @@ function act() { }`+inspect)
 		{Channel: "r", IDs: []string{"a", "b", "c"}},
 		{Channel: "closed", IDs: []string{"d"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	if got.Expected != 4 || got.Readable != 2 || got.Missing != 1 || got.NotAudited != 1 ||
 		got.MissingIDs[0] != "c" || !strings.Contains(got.Refusals[0], "test.js:29: not allowed") {
 		t.Errorf("%+v", got)

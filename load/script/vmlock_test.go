@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/grafana/sobek"
+
+	expect "plimsoll/internal/failure"
 )
 
 // TestHandlersWhileHostCallsWait proves the rule on which sockets that live across actions rest: a
@@ -30,9 +32,7 @@ func TestHandlersWhileHostCallsWait(t *testing.T) {
 		mu.Lock()
 		return rt.ToValue(call.Argument(0).ToInteger() * 2)
 	}
-	if err := rt.Set("wait", wait); err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, rt.Set("wait", wait))
 	_, err := rt.RunString(`
 Object.assign(globalThis, {total: 0, depth: 0, inner: 0});
 function* numbers(n) { for (let i = 0; i < n; i++) yield wait(1) / 2 + i; }
@@ -53,9 +53,7 @@ function action(i) {
   const [p, ...q] = [wait(1), ...around.list];   // with operands on the stack
   return ` + "`${sum + p + q.length * (1 + wait(3))}`" + `;
 }`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.None(t, err)
 	handler, _ := sobek.AssertFunction(rt.Get("handler"))
 	action, _ := sobek.AssertFunction(rt.Get("action"))
 	var wg sync.WaitGroup

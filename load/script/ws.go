@@ -269,10 +269,8 @@ func (s *session) member(r *realm, name string) sobek.Value {
 			data := slices.Clone(b.Bytes())
 			s.write(func(ws *wire.WS) error { return ws.WriteBinary(data) })
 		}
-	case "setInterval":
-		do = func(c sobek.FunctionCall) { s.timer(name, c, true) }
-	case "setTimeout":
-		do = func(c sobek.FunctionCall) { s.timer(name, c, false) }
+	case "setInterval", "setTimeout":
+		do = func(c sobek.FunctionCall) { s.timer(name, c) }
 	}
 	return r.procedure(do)
 }
@@ -312,7 +310,7 @@ func (s *session) listenTo(c sobek.FunctionCall) {
 }
 
 // timer is setTimeout and setInterval, in milliseconds as at pace 1.
-func (s *session) timer(name string, c sobek.FunctionCall, again bool) {
+func (s *session) timer(name string, c sobek.FunctionCall) {
 	r := s.r
 	f, ok := sobek.AssertFunction(c.Argument(0))
 	ms := c.Argument(1).ToFloat()
@@ -326,7 +324,7 @@ func (s *session) timer(name string, c sobek.FunctionCall, again bool) {
 	}
 	d := time.Duration(ms * float64(time.Millisecond) * r.user.Pace)
 	t := &wsTimer{f: f, due: r.user.Now() + d}
-	if again {
+	if name == "setInterval" {
 		t.every = max(d, time.Millisecond)
 	}
 	s.schedule(t)

@@ -263,9 +263,7 @@ func textsIn(keys ...string) func([]byte) (map[string]string, error) {
 			return nil
 		})
 		for _, key := range keys {
-			if err == nil && into[key] == "" {
-				err = noEffect("no %s", key)
-			}
+			err = named(err, key, into[key] != "")
 		}
 		return into, err
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 const longID = "an-identifier-of-36-characters-as-it"
@@ -50,9 +52,7 @@ func without(t *testing.T, good, path string, by *any) string {
 		}
 	}
 	out, err := json.Marshal(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return string(out)
 }
 
@@ -75,9 +75,7 @@ func (e effect) lies(t *testing.T) []string {
 			bad = bad[:3]
 		}
 		var have any // the present value, for its type
-		if err := json.Unmarshal([]byte(e.good), &have); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, json.Unmarshal([]byte(e.good), &have))
 		for key := range strings.SplitSeq(path, ".") {
 			if m, ok := have.(map[string]any); ok {
 				have = m[key]

@@ -18,7 +18,7 @@ type Bookmark struct {
 	ID, OwnerID string
 	Name        string // at most 64 bytes
 	URL         string // of a link, http or https
-	FileID      string // of a file, which UploadBookmark has stored
+	FileID      string // of a file, which Upload has stored
 }
 
 func readBookmark(v []byte) (b Bookmark, err error) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A picture that the client has is not sent again; one that it does not have cannot be unchanged.
@@ -86,14 +85,9 @@ func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 	s := stub{code: 200}
 	url := s.serve(t)
 	ctx := t.Context()
-	c, rec := newTestClient(t, url)
-	cfg := Options{URL: url, Token: "tok", Timeout: time.Second, Recorder: rec,
-		Table: NewTable(rec.reg, ""), Collapse: true}
-	cc, err := NewClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cc.Close()
+	c, _ := newTestClient(t, url)
+	cc, _ := newTestClient(t, url)
+	cc.Collapse = true
 	for i, cl := range []*Client{c, cc} {
 		s.body = aThread
 		for _, call := range []effect{

@@ -119,8 +119,7 @@ func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) 
 func (c *Client) JoinChannelAll(
 	ctx context.Context, channelID string, userIDs []string,
 ) (int, error) {
-	b := object(c.body(), "user_id", userIDs[0])
-	b = append(list(append(b[:len(b)-1], `,"user_ids":`...), userIDs), '}')
+	b := object(c.body(), "user_id", userIDs[0], "user_ids", userIDs)
 	return send(ctx, c, opJoinChannel, b, func(b []byte) (int, error) {
 		if len(b) > 0 && b[0] == '{' {
 			return 1, shows(b, "user_id", userIDs[0])
@@ -145,22 +144,14 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (M
 			return m, err
 		}
 		// Releases since 10.12 answer -1 for memberships of others, later ones leave both out.
+		var seen, changed []byte
+		err = fields(b, "last_viewed_at", &seen, "last_update_at", &changed,
+			"msg_count", amountTo(&m.Messages), "mention_count", amountTo(&m.Mentions))
 		looked := false
-		changed := false
-		err = eachField(b, func(k, v []byte) error {
-			switch string(k) {
-			case "last_viewed_at":
-				m.Seen, looked = whole(v)
-			case "last_update_at":
-				changed = true
-			case "msg_count":
-				m.Messages = amount(v)
-			case "mention_count":
-				m.Mentions = amount(v)
-			}
-			return nil
-		})
-		shown := looked == changed && m.Messages >= 0 && m.Mentions >= 0
+		if seen != nil {
+			m.Seen, looked = whole(seen)
+		}
+		shown := looked == (changed != nil) && m.Messages >= 0 && m.Mentions >= 0
 		return m, require(err, shown, "no counts of the member")
 	}, channelID, userID)
 }

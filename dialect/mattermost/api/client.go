@@ -72,6 +72,9 @@ func NewClient(cfg Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = wire.DefaultTimeout
+	}
 	cfg.Secrets.Add(cfg.Token)
 	return &Client{Options: cfg, http: h}, nil
 }
@@ -206,7 +209,7 @@ func (c *Client) once(
 			Cause:  brokenCause(err),
 			Err:    err,
 		}
-	} else if !c.Table.row(o).traits.accepts(resp.Status) {
+	} else if !c.Table.rows[o].traits.accepts(resp.Status) {
 		e = &OpError{Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
 		refusal(e, resp)
 	} else if err := c.decode(resp, read); err != nil {
@@ -226,7 +229,7 @@ func (c *Client) once(
 func (c *Client) finish(o op, due, sent, done time.Time, bytes int64, e *OpError) error {
 	class := measure.OK
 	if e != nil {
-		e.Op = c.Table.row(o).name
+		e.Op = c.Table.rows[o].name
 		e.Expected = c.Table.prefix == "" && anticipated(o, e) // counted in the steady state alone
 		if !e.Expected {
 			class = e.Class
@@ -236,12 +239,13 @@ func (c *Client) finish(o op, due, sent, done time.Time, bytes int64, e *OpError
 	if e == nil {
 		return nil
 	}
+	series := phased(e.Op, c.Table.prefix)
 	if e.Expected { // the object of the rest of the action does not exist, and nothing failed
-		c.Table.anticipated(o, e, at)
+		workload.Anticipated(c.Table.reg, series, e.Status, e.Code, at)
 		return e
 	}
 	if class == measure.Status4xx || class == measure.Status5xx {
-		c.Table.answered(o, statusOf(e), at)
+		workload.Answered(c.Table.reg, series, statusOf(e), at)
 	}
 	if c.Note != nil && (c.Patience == nil || !held(e)) {
 		c.Note(e)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 )
 
@@ -87,9 +88,7 @@ func newTestClient(t *testing.T, url string) (*Client, *tally) {
 	rec := &tally{reg: measure.NewRegistry(1)}
 	c, err := NewClient(Options{URL: url, Token: "tok", Timeout: 1500 * time.Millisecond,
 		Recorder: rec, Table: NewTable(rec.reg, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(c.Close)
 	return c, rec
 }
@@ -167,9 +166,7 @@ func TestClasses(t *testing.T) {
 		{"slow", silent, measure.Timeout, "timed out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			srv := httptest.NewServer(tt.h)
-			defer srv.Close()
-			c, rec := newTestClient(t, srv.URL)
+			c, rec := newTestClient(t, serve(t, tt.h))
 			p, err := c.Post(t.Context(), Draft{ChannelID: "c", Message: "m"})
 			if got := rec.take(); got != "post:"+tt.class.String() {
 				t.Errorf("recorded %q, want one post:%s", got, tt.class)
@@ -194,9 +191,7 @@ func TestClasses(t *testing.T) {
 	}
 	t.Run("dial", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		l.Close()
 		c, rec := newTestClient(t, "http://"+l.Addr().String())
 		c.Post(t.Context(), Draft{ChannelID: "c"})

@@ -87,8 +87,11 @@ func effects() (list []effect) {
 	add := func(call, asks, good, must, accepts string, args ...any) {
 		list = append(list, effect{call, asks, good, must, accepts, args})
 	}
+	done := func(call, asks string, args ...any) {
+		add(call, asks, statusOK, "status=", statusOK, args...)
+	}
 	add("Login", "login", aProfile, "id username", "", "n", "p")
-	add("Logout", "logout", statusOK, "status=", statusOK)
+	done("Logout", "logout")
 	add("Me", "me", aProfile, "id@ username", "")
 	add("CreateUser", "create_user", aProfile, "id username=", "", "n", "e", "p")
 	add("UsersByName", "users_by_name", "["+aProfile+"]", "0.id 0.username=", "[]", []string{"n"})
@@ -141,28 +144,22 @@ func effects() (list []effect) {
 		`{"id":"u","props":{"customStatus":"{\"text\":\"Back\"}"}} {"id":"u","props":{"customStatus":""}}`,
 		"u",
 	)
-	add(
+	done(
 		"SetCustomStatus",
 		`set_custom_status PUT /users/u/status/custom {"emoji":"tea","text":"Back soon","duration":"thirty_minutes","expires_at":"2026-03-04T05:06:07Z"}`,
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 		"tea",
 		"Back soon",
 		time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
 	)
-	add(
+	done(
 		"ClearCustomStatus",
 		"clear_custom_status DELETE /users/u/status/custom",
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 	)
 	add("CreateBot", "create_bot", `{"user_id":"b"}`, "user_id", "", "b")
 	add("CreateToken", "create_token", `{"token":"t","user_id":"u"}`, "token user_id=", "", "u")
-	add("SetPassword", "set_password", statusOK, "status=", statusOK, "u", "p")
+	done("SetPassword", "set_password", "u", "p")
 	add("Config", "server_config", `{"ServiceSettings":{"SiteURL":"x"}}`, "ServiceSettings", "")
 	add("Limits", "server_limits", `{"activeUserCount":1}`, "activeUserCount", "")
 	add(
@@ -338,7 +335,7 @@ func effects() (list []effect) {
 		"p",
 		"m",
 	)
-	add("DeletePost", "delete_post DELETE /posts/p", statusOK, "status=", statusOK, "p")
+	done("DeletePost", "delete_post DELETE /posts/p", "p")
 	add("PostText", "get_post GET /posts/p", `{"id":"p","message":"m"}`, "id=", "", "p")
 	add(
 		"PostPriority",
@@ -357,12 +354,9 @@ func effects() (list []effect) {
 		"u",
 		"p",
 	)
-	add(
+	done(
 		"Remind",
 		`set_reminder POST /users/u/posts/p/reminder {"target_time":12}`,
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 		"p",
 		time.Unix(12, 5),
@@ -431,17 +425,19 @@ func effects() (list []effect) {
 		"file_infos file_infos.0.id@ file_infos.0.size",
 		"",
 		"c",
+		false,
 		"n",
 		"text/plain",
 		[]byte("1234"),
 	)
 	add(
-		"UploadBookmark",
+		"Upload",
 		"upload",
 		anUpload,
 		"file_infos file_infos.0.id file_infos.0.size",
 		"",
 		"c",
+		true,
 		"n",
 		"text/plain",
 		[]byte("1234"),
@@ -457,22 +453,16 @@ func effects() (list []effect) {
 		"",
 		d,
 	)
-	add(
+	done(
 		"DeleteDraft",
 		"delete_draft DELETE /users/u/channels/c/drafts",
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 		"c",
 		"",
 	)
-	add(
+	done(
 		"DeleteDraft",
 		"delete_draft DELETE /users/u/channels/c/drafts/r",
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 		"c",
 		"r",
@@ -649,32 +639,23 @@ func effects() (list []effect) {
 		"r",
 		7,
 	)
-	add(
+	done(
 		"FollowThread",
 		"follow_thread PUT /users/u/teams/t/threads/r/following",
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 		"t",
 		"r",
 	)
-	add(
+	done(
 		"UnfollowThread",
 		"unfollow_thread DELETE /users/u/teams/t/threads/r/following",
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 		"t",
 		"r",
 	)
-	add(
+	done(
 		"ReadAllThreads",
 		"read_all_threads PUT /users/u/teams/t/threads/read",
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 		"t",
 	)
@@ -686,12 +667,9 @@ func effects() (list []effect) {
 		"[]",
 		"u",
 	)
-	add(
+	done(
 		"SetPreferences",
 		"set_preferences",
-		statusOK,
-		"status=",
-		statusOK,
 		"u",
 		Preference{"a", "b", "c"},
 	)

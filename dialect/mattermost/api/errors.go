@@ -31,26 +31,21 @@ type OpError struct {
 
 // Error names the op and the known cause. It holds nothing of the request but its name.
 func (e *OpError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op)
-	b.WriteString(": ")
+	text := e.Op + ": "
 	if e.Status != 0 {
-		fmt.Fprintf(&b, "status %d ", e.Status)
+		text += fmt.Sprintf("status %d ", e.Status)
 	}
 	if e.Code != "" {
-		b.WriteString(e.Code)
-		b.WriteByte(' ')
+		text += e.Code + " "
 	}
 	if e.Err != nil {
-		b.WriteString(plain.Excerpt(e.Err.Error(), mostCause))
-		b.WriteByte(' ')
+		text += plain.Excerpt(e.Err.Error(), mostCause) + " "
 	}
-	fmt.Fprintf(&b, "(%s)", e.Class)
+	text += fmt.Sprintf("(%s)", e.Class)
 	if e.Cause != "" {
-		b.WriteString(": ")
-		b.WriteString(e.Cause)
+		text += ": " + e.Cause
 	}
-	return b.String()
+	return text
 }
 
 // mostCause bounds the text of a cause, in bytes: it may hold text of the server.
@@ -62,8 +57,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 // LacksLicense reports whether the server refused for want of a license, which it does with various
 // statuses.
 func (e *OpError) LacksLicense() bool {
-	return e.Status >= 400 &&
-		strings.Contains(e.Code, "license")
+	return e.Status >= 400 && strings.Contains(e.Code, "license")
 }
 
 // over reports whether err comes from the end of the run, not from the server.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -25,9 +26,7 @@ func answering(t *testing.T, status int, id, prefix string) (*Client, *measure.R
 	env := workload.Env{Registry: measure.NewRegistry(1)}
 	c, err := NewClient(Options{URL: addr, Recorder: userOf(env),
 		Table: NewTable(env.Registry, prefix)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(c.Close)
 	return c, env.Registry
 }
@@ -106,7 +105,7 @@ func TestAnotherIDIsAnError(t *testing.T) {
 				t.Error("no error")
 			}
 			merged := windows(reg)
-			w := merged[seriesOf(opGetThread, tt.prefix)]
+			w := merged[phased("get_thread", tt.prefix)]
 			if w == nil || w.Classes[tt.class] != 1 || w.Classes[measure.OK] != 0 {
 				t.Errorf("%+v, want one of class %v", w, tt.class)
 			}
@@ -127,9 +126,7 @@ func TestAnotherIDIsAnError(t *testing.T) {
 // TestEveryExpectedAnswerIsDocumented: docs/method/workload.md has the list as it is.
 func TestEveryExpectedAnswerIsDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../../docs/method/workload.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, x := range expected {
 		if row := fmt.Sprintf("| `%s` | %d | `%s` | %s |\n", ops[x.op].name, x.status, x.id,
 			x.why); !strings.Contains(string(doc), row) {

@@ -24,28 +24,18 @@ func isPicture(resp *wire.Response) error {
 	return nil
 }
 
-// UploadBookmark stores a file for a bookmark to come and returns its id. See Upload.
-func (c *Client) UploadBookmark(
-	ctx context.Context, channelID, name, contentType string, data []byte,
-) (id string, err error) {
-	return c.upload(ctx, "?bookmark=true&channel_id="+url.QueryEscape(channelID), name, contentType,
-		data)
-}
-
 // FormBoundary separates the parts of an upload. File names and contents must not contain it.
 const FormBoundary = "plimsoll-9b7f1c2d4e6a8053"
 
-// Upload stores one file for a post to come and returns its id. The name must not contain quotes or
-// line ends, the contents not the boundary of the form.
+// Upload stores one file for a post to come, or for a bookmark, and returns its id. The name must
+// not contain quotes or line ends, the contents not the boundary of the form.
 func (c *Client) Upload(
-	ctx context.Context, channelID, name, contentType string, data []byte,
+	ctx context.Context, channelID string, bookmark bool, name, contentType string, data []byte,
 ) (id string, err error) {
-	return c.upload(ctx, "?channel_id="+url.QueryEscape(channelID), name, contentType, data)
-}
-
-func (c *Client) upload(
-	ctx context.Context, query, name, contentType string, data []byte,
-) (id string, err error) {
+	query := "?"
+	if bookmark {
+		query += "bookmark=true&"
+	}
 	b := append(c.body(), "--"+FormBoundary+
 		"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
 	b = append(b, name...)
@@ -76,7 +66,7 @@ func (c *Client) upload(
 			err = noEffect("%d files, want 1", n)
 		}
 		return err
-	}, query)
+	}, query+"channel_id="+url.QueryEscape(channelID))
 	if err != nil {
 		id = ""
 	}

@@ -66,9 +66,9 @@ func (c *Client) FireWebhook(
 	token := c.Token
 	c.Token = ""
 	defer func() { c.Token = token }()
-	b := object(c.body(), "channel", channelName, "text", message)
-	b = object(append(b[:len(b)-1], `,"props":`...), "plimsoll", mark)
-	err = c.do(ctx, opWebhook, append(b, '}'), func(b []byte) error {
+	b := object(c.body(), "channel", channelName, "text", message,
+		"props", object(nil, "plimsoll", mark))
+	err = c.do(ctx, opWebhook, b, func(b []byte) error {
 		return require(nil, string(b) == "ok", "no ok")
 	}, hookID)
 	return c.sent, c.done, err
@@ -103,11 +103,7 @@ func (c *Client) Await(
 	rec.Begin(c.Table.names[o])
 	timer := c.Clock.NewTimer()
 	defer timer.Stop()
-	timeout := c.Timeout
-	if timeout <= 0 {
-		timeout = wire.DefaultTimeout
-	}
-	timer.Reset(c.Clock.Of(sent) + timeout)
+	timer.Reset(c.Clock.Of(sent) + c.Timeout)
 	var e *OpError
 	select {
 	case a = <-came:
@@ -156,10 +152,6 @@ func (u undeclaredError) Error() string { return "no operation " + string(u) + "
 
 // op returns the operation of a name.
 func (t *Table) op(name string) (op, bool) {
-	named := func(r request) bool { return r.name == name }
-	if i := slices.IndexFunc(ops, named); i >= 0 {
-		return op(i), true
-	}
-	i := slices.IndexFunc(t.more, named)
-	return op(len(ops) + i), i >= 0
+	i := slices.IndexFunc(t.rows, func(r request) bool { return r.name == name })
+	return op(i), i >= 0
 }

@@ -41,16 +41,10 @@ func TestFireWebhook(t *testing.T) {
 // Calls beyond the package's own have the names that the table was made with, in its phase.
 func TestCall(t *testing.T) {
 	s := stub{code: 202, body: `{"n":7}`}
-	url := s.serve(t)
-	_, rec := newTestClient(t, url)
-	c, err := NewClient(Options{URL: url, Timeout: time.Minute, Recorder: rec,
-		Table: NewTable(rec.reg, "login", "poll")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c, rec := newTestClient(t, s.serve(t))
+	c.Table = NewTable(rec.reg, "login", "poll")
 	var v struct{ N int }
-	err = c.Call(t.Context(), "poll", "PUT", "/plugins/polls/one?x=1", []byte(`{}`),
+	err := c.Call(t.Context(), "poll", "PUT", "/plugins/polls/one?x=1", []byte(`{}`),
 		func(b []byte) error { return json.Unmarshal(b, &v) })
 	if got := rec.take(); err != nil || v.N != 7 || got != "login_poll:ok" {
 		t.Errorf("%v, %v, recorded %s", v, err, got)

@@ -247,8 +247,9 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// object builds {"key":"value",...} of strings; an empty value leaves the pair out.
-func object(b []byte, pairs ...string) []byte {
+// object builds {"key":value,...} of texts, numbers, switches, lists of texts, and values that are
+// built already; an empty text leaves the pair out.
+func object(b []byte, pairs ...any) []byte {
 	b = append(b, '{')
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
@@ -257,9 +258,19 @@ func object(b []byte, pairs ...string) []byte {
 		if b[len(b)-1] != '{' {
 			b = append(b, ',')
 		}
-		b = appendString(b, pairs[i])
-		b = append(b, ':')
-		b = appendString(b, pairs[i+1])
+		b = append(appendString(b, pairs[i].(string)), ':')
+		switch v := pairs[i+1].(type) {
+		case string:
+			b = appendString(b, v)
+		case int:
+			b = strconv.AppendInt(b, int64(v), 10)
+		case bool:
+			b = strconv.AppendBool(b, v)
+		case []string:
+			b = list(b, v)
+		case []byte:
+			b = append(b, v...)
+		}
 	}
 	return append(b, '}')
 }

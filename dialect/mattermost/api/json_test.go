@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 func TestScan(t *testing.T) {
@@ -65,13 +67,9 @@ func FuzzScan(f *testing.F) {
 		dec.Token()
 		for i := 0; dec.More(); i++ {
 			key, err := dec.Token()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			var raw json.RawMessage
-			if err := dec.Decode(&raw); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dec.Decode(&raw))
 			if i >= len(got) || key != strings.ToValidUTF8(got[i].k, "\ufffd") &&
 				len(key.(string)) == len(got[i].k) || string(raw) != got[i].v {
 				t.Fatalf("%q: member %d: got %+v, want %q %s", in, i, got, key, raw)

@@ -2,8 +2,8 @@ package api
 
 import (
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -108,7 +108,7 @@ func (o op) path(values []string) string {
 // A Table holds the handles of the op names in one registry, for one phase of a user's life.
 type Table struct {
 	names  []measure.Name
-	more   []request // behind those of all tables
+	rows   []request // those of all tables, and more behind them
 	reg    *measure.Registry
 	prefix string
 }
@@ -117,53 +117,19 @@ type Table struct {
 // selected by prefix; "" means the first. More are the names of operations beyond this package's
 // own, for [Client.Call] and [Client.Await].
 func NewTable(reg *measure.Registry, prefix string, more ...string) *Table {
-	t := &Table{reg: reg, prefix: prefix}
+	t := &Table{reg: reg, prefix: prefix, rows: slices.Clip(ops)}
 	for _, name := range more {
-		t.more = append(t.more, request{name: name, traits: anyGood})
+		t.rows = append(t.rows, request{name: name, traits: anyGood})
 	}
-	for o := range len(ops) + len(more) {
-		t.names = append(t.names, reg.Name(t.series(op(o))))
+	for _, name := range SeriesOf(prefix, more...) {
+		t.names = append(t.names, reg.Name(name))
 	}
 	return t
 }
 
-// row returns an operation's row.
-func (t *Table) row(o op) *request {
-	if int(o) < len(ops) {
-		return &ops[o]
-	}
-	return &t.more[int(o)-len(ops)]
-}
-
-// series returns the name of an op in the table's phase.
-func (t *Table) series(o op) string {
-	if int(o) < len(ops) {
-		return seriesOf(o, t.prefix)
-	}
-	return phased(t.row(o).name, t.prefix)
-}
-
-// answered counts the status of an answer that was not among the expected ones.
-func (t *Table) answered(o op, status int, due time.Duration) {
-	workload.Answered(t.reg, t.series(o), status, due)
-}
-
-// anticipated counts an expected answer.
-func (t *Table) anticipated(o op, e *OpError, due time.Duration) {
-	workload.Anticipated(t.reg, t.series(o), e.Status, e.Code, due)
-}
-
-// seriesOf returns the name of an op in one phase of a user's life.
-func seriesOf(o op, prefix string) string {
-	if prefix == workload.Login && o == opLogin {
-		return ops[o].name
-	}
-	return phased(ops[o].name, prefix)
-}
-
-// phased puts the prefix of a phase before a name.
+// phased returns the name of an op in one phase of a user's life.
 func phased(name, prefix string) string {
-	if prefix == "" {
+	if prefix == "" || prefix == workload.Login && name == ops[opLogin].name {
 		return name
 	}
 	return prefix + "_" + name
@@ -184,8 +150,8 @@ func Ops() []string {
 // them.
 func SeriesOf(prefix string, more ...string) []string {
 	var out []string
-	for o := range ops {
-		out = append(out, seriesOf(op(o), prefix))
+	for _, r := range ops {
+		out = append(out, phased(r.name, prefix))
 	}
 	for _, name := range more {
 		out = append(out, phased(name, prefix))

@@ -166,22 +166,16 @@ func (c *Client) posts(
 	}), values...)
 }
 
-// Reactions reads who reacted to a post: user id and emoji's name of each.
-func (c *Client) Reactions(ctx context.Context, postID string) (users, emojis []string, err error) {
-	err = c.do(ctx, opReactions, nil, func(b []byte) error {
-		return eachIn(b, func(v []byte) error {
-			user := ""
-			emoji := ""
-			err := fields(v, "user_id", &user, "emoji_name", &emoji)
-			if err = require(err, emoji != "", "a reaction without emoji"); err == nil {
-				err = shows(v, "post_id", postID, "user_id", "")
-			}
-			users = append(users, user)
-			emojis = append(emojis, emoji)
-			return err
-		})
-	}, postID)
-	return users, emojis, err
+// Reactions reads who reacted to a post: the user of each reaction.
+func (c *Client) Reactions(ctx context.Context, postID string) (users []string, err error) {
+	return get(ctx, c, opReactions, orNone(listOf(func(b []byte) (user string, err error) {
+		emoji := ""
+		err = fields(b, "user_id", &user, "emoji_name", &emoji)
+		if err = require(err, emoji != "", "a reaction without emoji"); err == nil {
+			err = shows(b, "post_id", postID, "user_id", "")
+		}
+		return user, err
+	})), postID)
 }
 
 // React adds the user's reaction, an emoji's name without colons, to a post.

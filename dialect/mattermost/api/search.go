@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/url"
-	"strconv"
 )
 
 var (
@@ -26,17 +25,14 @@ func (c *Client) SearchPosts(
 	if teamID == "" {
 		o = opSearchAllPosts
 	}
-	b := object(c.body(), "terms", terms)
-	b = append(b[:len(b)-1], `,"is_or_search":false,"time_zone_offset":`...)
-	b = strconv.AppendInt(b, int64(offset), 10)
-	b = append(b, `,"page":0,"per_page":20,"include_deleted_channels":false}`...)
+	b := object(c.body(), "terms", terms, "is_or_search", false, "time_zone_offset", offset,
+		"page", 0, "per_page", 20, "include_deleted_channels", false)
 	return send(ctx, c, o, b, readPosts, teamID)
 }
 
 // SearchUsers finds users of the server by the beginnings of their names.
 func (c *Client) SearchUsers(ctx context.Context, term string) ([]Profile, error) {
-	b := object(c.body(), "term", term)
-	return send(ctx, c, opSearchUsers, append(b[:len(b)-1], `,"limit":100}`...), profiles)
+	return send(ctx, c, opSearchUsers, object(c.body(), "term", term, "limit", 100), profiles)
 }
 
 // SearchChannels finds channels of the team by their names, of all the user's teams if teamID is

@@ -27,27 +27,17 @@ func (c *Client) Analytics(ctx context.Context) (map[string]int64, error) {
 		counts := map[string]int64{}
 		err := eachElement(b, func(v []byte) error {
 			name := ""
-			value := int64(0)
-			ok := false
-			err := eachField(v, func(k, v []byte) error {
-				switch string(k) {
-				case "name":
-					name = string(text(v))
-				case "value":
-					value, ok = whole(v)
-				}
-				return nil
-			})
-			if ok {
-				counts[name] = value
+			var value []byte
+			err := fields(v, "name", &name, "value", &value)
+			if n, ok := whole(value); ok {
+				counts[name] = n
 			}
 			return err
 		})
 		for _, key := range []string{"unique_user_count", "channel_open_count", "channel_private_count",
 			"post_count"} {
-			if _, ok := counts[key]; err == nil && !ok {
-				err = noEffect("no %s", key)
-			}
+			_, ok := counts[key]
+			err = named(err, key, ok)
 		}
 		return counts, err
 	})

@@ -31,9 +31,8 @@ var categories = orNone(listOf(readCategory))
 
 // appendTo appends the category in the server's format.
 func (c *Category) appendTo(b []byte, userID, teamID string) []byte {
-	b = object(b, "id", c.ID, "user_id", userID, "team_id", teamID, "display_name", c.Name, "type",
-		c.Type, "sorting", c.Sorting)
-	return append(list(append(b[:len(b)-1], `,"channel_ids":`...), c.Channels), '}')
+	return object(b, "id", c.ID, "user_id", userID, "team_id", teamID, "display_name", c.Name,
+		"type", c.Type, "sorting", c.Sorting, "channel_ids", c.Channels)
 }
 
 // Categories lists a user's sidebar in a team, in its order.

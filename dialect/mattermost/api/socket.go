@@ -121,10 +121,6 @@ func (c *Client) resume(ctx context.Context, old *Socket) (*Socket, error) {
 }
 
 func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
-	timeout := c.Timeout
-	if timeout <= 0 {
-		timeout = wire.DefaultTimeout
-	}
 	var fields []wire.Field
 	if c.UserAgent != "" {
 		fields = []wire.Field{{Name: "User-Agent", Value: c.UserAgent}}
@@ -140,13 +136,13 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 		)
 	}
 	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.Token, Header: fields,
-		Timeout: timeout, Idle: idleWS, Clock: c.Clock, Dial: c.Dial})
+		Timeout: c.Timeout, Idle: idleWS, Clock: c.Clock, Dial: c.Dial})
 	if err != nil {
 		return nil, err
 	}
 	s := &Socket{
 		ws:      ws,
-		timeout: timeout,
+		timeout: c.Timeout,
 		replies: make(chan reply, 1),
 		closed:  make(chan struct{}),
 		ended:   make(chan struct{}),
@@ -159,10 +155,10 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 		s.born = old.id
 		return s, nil
 	}
-	hctx, cancel := c.Clock.WithDeadline(ctx, start+timeout)
+	hctx, cancel := c.Clock.WithDeadline(ctx, start+c.Timeout)
 	if c.Clock.Unpaused() { // the target works on, so that the time is real
 		cancel()
-		hctx, cancel = context.WithTimeout(ctx, start+timeout-c.Clock.Now())
+		hctx, cancel = context.WithTimeout(ctx, start+c.Timeout-c.Clock.Now())
 	}
 	defer cancel()
 	ev, err := s.Next(hctx)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"plimsoll/internal/failure"
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
@@ -99,9 +100,7 @@ func TestSocketEvents(t *testing.T) {
 	})
 	c, rec := newTestClient(t, url)
 	s, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer s.Close()
 	if got := rec.take(); got != "websocket:ok" {
 		t.Errorf("recorded %q", got)
@@ -116,9 +115,7 @@ func TestSocketEvents(t *testing.T) {
 		{EventDeleted, 0, "p1", "a"},
 	} {
 		ev, err := s.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if ev.Kind != want.kind || ev.Lost != want.lost || ev.Post.ID.String() != want.id ||
 			ev.Post.UserID.String() != want.user || ev.At.IsZero() ||
 			want.id != "" && ev.Post.ChannelID.String() != "c" {
@@ -184,9 +181,7 @@ func TestAConnectionBeginsWhenTheClockRuns(t *testing.T) {
 	rec := &instants{tally: tally{reg: measure.NewRegistry(1)}}
 	c, err := NewClient(Options{URL: url, Token: "tok", Clock: by, Recorder: rec,
 		Table: NewTable(rec.reg, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer c.Close()
 	done := make(chan error, 1)
 	go func() {
@@ -254,9 +249,7 @@ func TestTyping(t *testing.T) {
 	})
 	c, rec := newTestClient(t, url)
 	s, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	rec.take()
 	ended := make(chan struct{})
 	go func() {

@@ -23,9 +23,8 @@ func (c *Client) TeamByName(ctx context.Context, name string) (id string, err er
 
 // CreateTeam creates an open team and returns its id.
 func (c *Client) CreateTeam(ctx context.Context, name string) (id string, err error) {
-	b := object(c.body(), "name", name, "display_name", name, "type", "O")
-	// without it users may not join uninvited
-	b = append(b[:len(b)-1], `,"allow_open_invite":true}`...)
+	b := object(c.body(), "name", name, "display_name", name, "type", "O",
+		"allow_open_invite", true) // without it users may not join uninvited
 	return send(ctx, c, opCreateTeam, b, idIn("id"))
 }
 

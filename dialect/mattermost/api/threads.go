@@ -64,17 +64,14 @@ func (c *Client) Threads(
 	)
 }
 
-// ThreadTotals returns how many threads the user follows, and how many of them have unread replies.
-func (c *Client) ThreadTotals(
-	ctx context.Context, userID, teamID string,
-) (all, unread int64, err error) {
-	err = c.do(ctx, opThreadTotals, nil, func(b []byte) error {
-		all = -1
-		unread = -1
+// ThreadTotals reads how many threads the user follows, and how many of them have unread replies.
+func (c *Client) ThreadTotals(ctx context.Context, userID, teamID string) error {
+	return c.do(ctx, opThreadTotals, nil, func(b []byte) error {
+		all := int64(-1)
+		unread := int64(-1)
 		err := fields(b, "total", amountTo(&all), "total_unread_threads", amountTo(&unread))
 		return require(err, all >= 0 && unread >= 0, "no totals")
 	}, userID, teamID)
-	return all, unread, err
 }
 
 // FollowedThread returns a thread that the user follows.

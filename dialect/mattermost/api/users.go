@@ -197,11 +197,9 @@ func (c *Client) MyStatus(ctx context.Context, userID string) error {
 	return c.do(ctx, opMyStatus, nil, shown("user_id", userID, "status", ""), userID)
 }
 
-// UsersSince requests the users that changed after a time, in Unix milliseconds, and returns their
-// number.
-func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) (n int, err error) {
-	ps, err := c.profilesByID(ctx, ids, "?since="+millis(since))
-	return len(ps), err
+// UsersSince returns the profiles of the users that changed after a time, in Unix milliseconds.
+func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) ([]Profile, error) {
+	return c.profilesByID(ctx, ids, "?since="+millis(since))
 }
 
 // UserReport reads one page of the report on all users, by name, behind one of them ("" for the

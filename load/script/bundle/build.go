@@ -27,14 +27,14 @@ type source struct {
 // open opens the folder of a script: that of the file itself, where path is a symbolic link.
 func open(file string) (*source, error) {
 	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, plainly(err))
-	}
-	if real, err = filepath.Abs(real); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, plainly(err))
+	if err == nil {
+		real, err = filepath.Abs(real)
 	}
 	s := &source{folder: filepath.Dir(real), name: filepath.Base(real)}
-	if s.root, err = os.OpenRoot(s.folder); err != nil {
+	if err == nil {
+		s.root, err = os.OpenRoot(s.folder)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, plainly(err))
 	}
 	return s, nil

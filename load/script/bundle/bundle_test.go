@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/grafana/sobek"
+
+	"plimsoll/internal/failure"
 )
 
 // folder writes files into a new folder and returns it. A value that begins with "-> " is a symbolic
@@ -93,9 +95,7 @@ export const greet = (n: Named) => n?.name?.length ?? "nobody" + end;`,
 		"lazy.js":    "export const late = 'late';",
 	})
 	b, err := Read(filepath.Join(dir, "chat.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if b.Name != "chat.ts" || strings.Join(b.Env, " ") != "B C D WHO WHO_ELSE" {
 		t.Errorf("name %q, environment %q", b.Name, b.Env)
 	}
@@ -110,9 +110,7 @@ export const greet = (n: Named) => n?.name?.length ?? "nobody" + end;`,
 	}
 	f, _ := sobek.AssertFunction(out.Get("default"))
 	v, err := f(sobek.Undefined())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	p := v.Export().(*sobek.Promise)
 	want := "GET /a|GET /b|k6|none|nobody!|one|old|1|true|3|1,2|late|false"
 	if got := p.Result().String(); p.State() != sobek.PromiseStateFulfilled || got != want {
@@ -219,9 +217,7 @@ func TestPlacesOfExceptions(t *testing.T) {
 		"lib/d.ts": "type T = {\n x: {y: number}\n};\n\n\nexport function deep(t: T) {\n\n  return t.x.y;\n}",
 	})
 	b, err := Read(filepath.Join(dir, "a.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	f, _ := sobek.AssertFunction(exports(t, b, sobek.New()).Get("default"))
 	_, err = f(sobek.Undefined())
 	thrown, ok := err.(*sobek.Exception) //nolint:errorlint // as the engine returns it
@@ -264,9 +260,7 @@ func TestDigest(t *testing.T) {
 	}
 	read := func() *Bundle {
 		b, err := Read(filepath.Join(folder(t, files), "a.js"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		return b
 	}
 	one, two := read(), read()
@@ -292,13 +286,9 @@ func TestDigest(t *testing.T) {
 		t.Error("the digest leaves the opened file out")
 	}
 	text, err := json.Marshal(two)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var far Bundle
-	if err := json.Unmarshal(text, &far); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, json.Unmarshal(text, &far))
 	if data, err := far.Open("data/x.txt"); err != nil || string(data) != "text" {
 		t.Errorf("elsewhere: %q, %v", data, err)
 	}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 func listed(all []Construct) string {
@@ -60,9 +62,7 @@ func TestCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			all, err := Check(filepath.Join(folder(t, tt.files), "a.js"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if got := listed(all); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
@@ -79,9 +79,7 @@ func TestOption(t *testing.T) {
 		"a.ts": "interface X {}\nexport const options = {\n  vus: 1,\n  stages: [\n    {target: 1},\n    {target: 2}],\n" +
 			"  thresholds: {\n    'http_req_duration{a:b}': ['p(95)<1',\n      'avg<2']},\n};\nexport default () => 1",
 	}), "a.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for path, want := range map[string]string{
 		"options":                  "a.ts:2:14",
 		"options.vus":              "a.ts:3:3",
@@ -110,9 +108,7 @@ func FuzzRead(f *testing.F) {
 		}
 		file := filepath.Join(folder(t, map[string]string{"a.ts": strings.TrimPrefix(text, "-> "), "b.js": "export const b = 1"}), "a.ts")
 		all, err := Check(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		b, err := Read(file)
 		if err == nil {
 			if _, err := b.Program(); err != nil {
