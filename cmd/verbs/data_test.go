@@ -92,15 +92,13 @@ func TestDataEndToEnd(t *testing.T) {
 func runOn(t *testing.T, dir, engine, dump string) {
 	t.Helper()
 	plan := filepath.Join(dir, "plan.yaml")
-	if err := os.WriteFile(plan, []byte(`
+	failure.None(t, os.WriteFile(plan, []byte(`
 name: filled
 target: {driver: refchat, dataset: `+dump+`, args: ["-hash=bcrypt:4"]}
 database: {engine: `+engine+`}
 workload: {behavior: mattermost, share: 50%, with: {poster: 50%}, pace: 0.1, params: {speed: "0.2"}}
 bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`), 0o644))
 	cmd, output := launch(t, inStore(dir, "run", "-keep", "-json", plan)...)
 	// A busy machine may void the run.
 	if status := wait(t, cmd, 2*time.Minute, output); status != exit.OK && status != exit.Invalid {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/judge/limiter"
 	"plimsoll/watch/series"
 )
@@ -17,9 +18,7 @@ import (
 func TestEventsWaitForTheHub(t *testing.T) {
 	epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	labels := func(pairs ...string) (out []series.Label) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -62,9 +61,7 @@ func TestEventsWaitForTheHub(t *testing.T) {
 					Value:  3000 * s,
 				})
 		}
-		if err := db.Append(epoch.Add(time.Duration(second)*time.Second), out); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(epoch.Add(time.Duration(second)*time.Second), out))
 	}
 	const what = "time that an event waits before it is sent to WebSockets"
 	i := slices.IndexFunc(new(App).Catalog().Indicators(), func(x limiter.Indicator) bool {
@@ -167,21 +164,18 @@ plimsoll_replication_lag_seconds 1.5
 		t.Run(tt.name, func(t *testing.T) {
 			epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 			db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer db.Close()
 			for second := range 10 {
 				for page, instance := range map[string]string{
 					tt.page: "db-0",
 					tt.own:  "127.0.0.1:5432",
 				} {
-					if _, err := db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(page), "text/plain; version=0.0.4", map[string]string{
-						"role":     "db",
-						"instance": instance,
-					}); err != nil {
-						t.Fatal(err)
-					}
+					failure.None(t,
+						failure.Of(db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(page), "text/plain; version=0.0.4", map[string]string{
+							"role":     "db",
+							"instance": instance,
+						})))
 				}
 			}
 			for _, x := range new(App).Catalog().Indicators() {

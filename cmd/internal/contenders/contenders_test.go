@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 	"plimsoll/target/container"
 )
@@ -16,12 +17,8 @@ import (
 // place makes a file or a directory's file, and returns its path.
 func place(t *testing.T, path, content string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	failure.None(t, os.WriteFile(path, []byte(content), 0o755))
 	return path
 }
 
@@ -29,9 +26,7 @@ func place(t *testing.T, path, content string) string {
 func thisProgram(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return path
 }
 
@@ -42,12 +37,8 @@ func TestPlan(t *testing.T) {
 	place(t, "r/5.37/bin/mattermost", "")
 	place(t, "x", "#!/bin/sh\n")
 	place(t, "y", "#!/bin/sh\n")
-	if err := os.Symlink(thisProgram(t), "a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(thisProgram(t), "b"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Symlink(thisProgram(t), "a"))
+	failure.None(t, os.Symlink(thisProgram(t), "b"))
 	for _, tt := range []struct {
 		name, old, fresh, script string
 		want                     []string
@@ -62,9 +53,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Plan(t.Context(), [2]string{tt.old, tt.fresh}, "store", tt.script)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			for _, want := range tt.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %q in\n%s", want, got)
@@ -95,9 +84,7 @@ func TestPlanOfImages(t *testing.T) {
 	}
 	root := t.TempDir()
 	program, err := os.ReadFile(thisProgram(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	place(t, filepath.Join(root, "released", "srv", "bin", "mattermost"), "")
 	place(t, filepath.Join(root, "built", "plimsoll"), string(program))
 	place(t, filepath.Join(root, "other", "sh"), "")

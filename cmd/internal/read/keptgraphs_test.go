@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/report"
 )
@@ -24,9 +25,7 @@ func TestGraphsAreKept(t *testing.T) {
 		return catalog().Of(r).Drawing(t.Context(), db, p.Workload.Pace)
 	}
 	drawn, err := catalog().Draw(t.Context(), db, r.Manifest, p.Workload.Pace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	kept, err := read()
 	if err != nil || !reflect.DeepEqual(kept, drawn) {
 		t.Errorf("kept and drawn graphs differ (%v)", err)
@@ -51,12 +50,8 @@ func TestGraphsAreKept(t *testing.T) {
 		}
 		f(&g)
 		path := filepath.Join(r.Dir, record.GraphsFile) // other runs have the same file
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-		if err := record.WriteJSON(path, g); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Remove(path))
+		failure.None(t, record.WriteJSON(path, g))
 	}
 	line := record.GraphLine{T: []float64{1, 2}, V: []float64{3, 4}}
 	change(func(g *record.Graphs) { g.Tests[report.Bounded]["rps"] = line })
