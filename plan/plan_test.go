@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -21,14 +22,10 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(file, got, 0o666))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf(
 			"%s is not what the code makes (-want +got; rewrite with -update):\n%s",
@@ -48,9 +45,7 @@ func examples(t testing.TB) map[string][]byte {
 	all := map[string][]byte{}
 	for _, f := range files {
 		src, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		all[filepath.Base(f)] = src
 	}
 	return all
@@ -357,10 +352,10 @@ func TestPerEngine(t *testing.T) {
 		t.Errorf("one number for all: %d %v", n, ok)
 	}
 	u := plan.Unbounded{Start: plan.PerEngine{"mysql": 3}}
-	if n, ok := u.StartFor("mysql"); n != 3 || !ok {
+	if n, ok := u.Start.For("mysql"); n != 3 || !ok {
 		t.Errorf("number of the engine: %d %v", n, ok)
 	}
-	if n, ok := u.StartFor("postgresql"); n != 0 || ok {
+	if n, ok := u.Start.For("postgresql"); n != 0 || ok {
 		t.Errorf("number of an engine without one: %d %v", n, ok)
 	}
 }

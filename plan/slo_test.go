@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -174,9 +175,7 @@ func TestParseSLO(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
 			got, err := plan.ParseSLO(tt.in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("ParseSLO (-want +got):\n%s", diff)
 			}

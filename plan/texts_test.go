@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -34,10 +35,8 @@ func TestParseReport(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := plan.ParseReport([]byte(tt.src))
-			if err == nil || !strings.Contains(err.Error(), tt.want) ||
-				strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("got %v, want %s", err, tt.want)
-			}
+			failure.Says(t, err, tt.want)
+			failure.Hides(t, err, "hunter2")
 		})
 	}
 }
