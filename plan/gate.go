@@ -189,7 +189,7 @@ func (g Gate) parse(s string) (float64, error) {
 	case "x":
 		num, ok := strings.CutSuffix(s, "x")
 		if !ok {
-			return 0, fmt.Errorf("%s is not a ratio; want one such as 3x", clip(s))
+			return 0, refuse(s, "is not a ratio; want one such as 3x")
 		}
 		return parseNumber(num)
 	}

@@ -140,7 +140,7 @@ func (t valueType) matching(re *regexp.Regexp, remark string) valueType {
 		if re.MatchString(s) {
 			return nil
 		}
-		return fmt.Errorf("%s %s", clip(s), remark)
+		return refuse(s, "%s", remark)
 	})
 }
 
@@ -159,7 +159,7 @@ func oneOf(what, verb string, words ...string) valueType {
 			separator = " or "
 		}
 		list := strings.Join(words, separator)
-		return fmt.Errorf("%s is not %s; %s%s %s", clip(s), what, hint(s, words), verb, list)
+		return refuse(s, "is not %s; %s%s %s", what, hint(s, words), verb, list)
 	})
 }
 
@@ -469,7 +469,7 @@ func parseText(s string) (string, error) {
 
 func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
-		return false, fmt.Errorf("%s is neither true nor false; write one of them", clip(s))
+		return false, refuse(s, "is neither true nor false; write one of them")
 	}
 	return s == "true", nil
 }
