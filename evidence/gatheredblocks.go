@@ -137,7 +137,7 @@ func startsOf(p *plan.Plan, engines []string) map[string]int {
 		if p.Unbounded == nil {
 			break
 		}
-		if n, ok := p.Unbounded.StartFor(e); ok {
+		if n, ok := p.Unbounded.Start.For(e); ok {
 			if out == nil {
 				out = map[string]int{}
 			}

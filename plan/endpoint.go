@@ -130,12 +130,7 @@ func (e Endpoint) Check() error {
 
 // Limit returns the margin on the scale of the test, ±Limit: points of an absolute endpoint, else
 // the logarithm of a ratio.
-func (e Endpoint) Limit() float64 {
-	if e.Absolute {
-		return e.Margin
-	}
-	return math.Log1p(e.Margin)
-}
+func (e Endpoint) Limit() float64 { return e.Scale(e.Margin) }
 
 // Unscale turns a difference on the scale of the test into an effect: points, or a ratio minus one.
 func (e Endpoint) Unscale(d float64) float64 {
