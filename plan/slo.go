@@ -113,12 +113,12 @@ func rulesType() valueType {
 	return t.describing(object{"minItems": 1})
 }
 
-func readRule(d *decoder, path string, n *yaml.Node, to *SLO) {
+func readRule(n node, to *SLO) {
 	if n.Kind == yaml.MappingNode {
-		d.fail(n, path, `is a mapping; put the rule in quotes: "promql: EXPR < 0.5"`)
+		n.fail(`is a mapping; put the rule in quotes: "promql: EXPR < 0.5"`)
 		return
 	}
-	decodeScalar("a rule", ParseSLO)(d, path, n, to)
+	decodeScalar("a rule", ParseSLO)(n, to)
 }
 
 // Units of [SLO.Threshold].
@@ -293,17 +293,12 @@ func (r *SLO) setThreshold(word string) error {
 	return nil
 }
 
-// spans returns the options that are times, by name.
-func (r *SLO) spans() map[string]*time.Duration {
-	return map[string]*time.Duration{"for": &r.For, "over": &r.Over, "grace": &r.Grace}
-}
-
 // setOptions reads the options behind the limit, each at most once.
 func (r *SLO) setOptions(words []string) error {
 	seen := map[string]bool{}
 	for len(words) > 0 {
 		key := words[0]
-		span := r.spans()[key]
+		span := map[string]*time.Duration{"for": &r.For, "over": &r.Over, "grace": &r.Grace}[key]
 		switch {
 		case span == nil && key != "min" && key != "warning":
 			return refuse(strings.Join(words, " "), "after the limit is not understood; "+
