@@ -182,15 +182,12 @@ func plain(err error) error {
 			1227: "the user of the DSN may not read the status",
 			1698: "the server refuses the user or password of the DSN",
 		}[e.Number]
-		if remedy == "" {
-			remedy = "the server refuses"
-		}
-		return fmt.Errorf("%s (error %d)", remedy, e.Number)
+		return fmt.Errorf("%s (error %d)", cmp.Or(remedy, "the server refuses"), e.Number)
 	}
 	if errors.Is(err, mysqldriver.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
 		return errors.New("the server ended the connection")
 	}
-	return probe.ConnectionError(err, "the connection failed")
+	return probe.ConnectionError(err)
 }
 
 // settings reads the values that do not change while a server runs.
