@@ -238,9 +238,9 @@ func (c *cpuStat) shares(r *role, k *sink) error {
 	stealKnown := true
 	add := func(e *core) {
 		b, s, t := e.share()
-		busy = busy + b
-		steal = steal + s
-		total = total + t
+		busy += b
+		steal += s
+		total += t
 		if t > 0 {
 			hottest = max(hottest, b/t)
 		}
