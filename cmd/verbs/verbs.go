@@ -145,7 +145,7 @@ func run(ctx context.Context, a *app.App, args []string) int {
 			return runVerb(ctx, a, v, args[1:])
 		}
 	}
-	plain.Fprintf(a.Stderr, "plimsoll: %s\n", noVerb(a, name))
+	a.Tellf("plimsoll: %s\n", noVerb(a, name))
 	return exit.Usage
 }
 
@@ -179,10 +179,10 @@ func runVerb(ctx context.Context, a *app.App, v verb, args []string) int {
 		usage.Flags(a.Stdout, head, fs)
 	case errors.As(err, &bad):
 		for _, text := range bad {
-			plain.Fprintf(a.Stderr, "plimsoll %s: %s\n", v.name, text)
+			a.Tellf("plimsoll %s: %s\n", v.name, text)
 		}
 	case err != nil && !exit.Printed(err) && !unread(ctx, err):
-		plain.Fprintf(a.Stderr, "plimsoll %s: %v\n", v.name, err)
+		a.Tellf("plimsoll %s: %v\n", v.name, err)
 	}
 	if a.Caught.Any() {
 		return exit.Worst(exit.Tool, exit.Of(err))

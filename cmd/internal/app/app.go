@@ -103,6 +103,13 @@ func (a *App) NewProgress() *audience.Reporter {
 	return audience.NewReporter(w, a.Secrets, a.Terminal)
 }
 
+// Printf writes to standard output, and Tellf to standard error, as [plain.Fprintf] does; what
+// cannot be written is not reported.
+func (a *App) Printf(format string, args ...any) { plain.Fprintf(a.Stdout, format, args...) }
+
+// Tellf is Printf to standard error.
+func (a *App) Tellf(format string, args ...any) { plain.Fprintf(a.Stderr, format, args...) }
+
 // JSON writes v to stdout, indented.
 func (a *App) JSON(v any) error {
 	var b bytes.Buffer

@@ -12,7 +12,6 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/bisect"
@@ -109,12 +108,12 @@ func conclude(a *app.App, f flags, r *bisect.Record, dir string) error {
 		}
 	} else {
 		for _, line := range r.Lines() {
-			plain.Fprintf(a.Stdout, "%s\n", line)
+			a.Printf("%s\n", line)
 		}
-		plain.Fprintf(a.Stdout, "report: %s\n", filepath.Join(dir, bisect.ReportFile))
+		a.Printf("report: %s\n", filepath.Join(dir, bisect.ReportFile))
 	}
 	if r.State != record.Sealed {
-		plain.Fprintf(a.Stderr, "plimsoll: %s; the same command goes on with it\n",
+		a.Tellf("plimsoll: %s; the same command goes on with it\n",
 			cmp.Or(r.Why, "it was interrupted"))
 	}
 	return exit.With(exit.Bisected(r.State, r.Answer, r.Worse(), r.OverBudget()))

@@ -11,7 +11,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/built"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/run/deploy/dumps"
@@ -92,14 +91,7 @@ func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	if *asJSON {
 		return a.JSON(x)
 	}
-	plain.Fprintf(
-		a.Stdout,
-		"%s: %s, %.2f GB, sha256 %s, in %.1f s\n",
-		x.Dir,
-		dumps.Text(d),
-		float64(x.Bytes)/1e9,
-		x.Digest[:12],
-		x.Seconds,
-	)
+	a.Printf("%s: %s, %.2f GB, sha256 %s, in %.1f s\n",
+		x.Dir, dumps.Text(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 	return nil
 }

@@ -201,14 +201,8 @@ func generateDumps(
 		made = append(made, x)
 		if !asJSON {
 			sayLoaded(a, spec, x.Server, res)
-			plain.Fprintf(
-				a.Stdout,
-				"%s: %.2f GB, sha256 %s, %.1f s in all\n",
-				dir,
-				float64(x.Bytes)/1e9,
-				x.Digest[:12],
-				x.Seconds,
-			)
+			a.Printf("%s: %.2f GB, sha256 %s, %.1f s in all\n",
+				dir, float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 		}
 	}
 	if asJSON {
@@ -223,8 +217,7 @@ func sayLoaded(a *app.App, spec dataset.Spec, server string, res data.Result) {
 	for _, n := range res.Rows {
 		rows += n
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
 		spec.Name,
 		server,
@@ -322,8 +315,7 @@ func writeImport(
 			"spec_sha256": spec.Digest(),
 		})
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s: %s posts, %.2f GB in %.1f s\n"+
 			"on the server's host: mattermost import bulk %s --apply\n",
 		out,

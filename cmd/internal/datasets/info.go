@@ -49,8 +49,7 @@ func dumpInfo(a *app.App, dir string, asJSON bool) error {
 		m.Files = nil
 		return a.JSON(map[string]any{"digest": d.Digest(), "manifest": m})
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n",
 		dumps.Text(d),
 		m.Server,
@@ -64,7 +63,7 @@ func dumpInfo(a *app.App, dir string, asJSON bool) error {
 		return cmp.Compare(b.Rows, a.Rows)
 	}) {
 		if t.Rows > 0 {
-			plain.Fprintf(a.Stdout, "  %-20s %12s rows\n", t.Name, plain.Thousands(int(t.Rows)))
+			a.Printf("  %-20s %12s rows\n", t.Name, plain.Thousands(int(t.Rows)))
 		}
 	}
 	return nil
@@ -98,8 +97,7 @@ func specInfo(ctx context.Context, a *app.App, spec dataset.Spec, asJSON bool) e
 			},
 		})
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files\n%s\n",
 		plain.Block(spec.String()),
 		spec.Digest()[:12],

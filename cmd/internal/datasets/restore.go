@@ -100,22 +100,11 @@ func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []strin
 
 // text writes the times for people.
 func (x Restored) text(a *app.App) error {
-	plain.Fprintf(
-		a.Stdout,
-		"%s: %.2f GB restored in %.1f s, until the server answered",
-		x.Dir,
-		float64(x.Bytes)/1e9,
-		x.Restore,
-	)
+	a.Printf("%s: %.2f GB restored in %.1f s, until the server answered",
+		x.Dir, float64(x.Bytes)/1e9, x.Restore)
 	if x.Copy+x.Sync > 0 {
-		plain.Fprintf(
-			a.Stdout,
-			"; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
-			x.Reset,
-			x.Copy,
-			x.Copy+x.Sync,
-			x.Restore/(x.Copy+x.Sync),
-		)
+		a.Printf("; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
+			x.Reset, x.Copy, x.Copy+x.Sync, x.Restore/(x.Copy+x.Sync))
 	}
 	_, err := plain.Fprintf(a.Stdout, "\n")
 	return err

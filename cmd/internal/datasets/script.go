@@ -66,8 +66,7 @@ func restoreScript(
 	for _, t := range x.Tables {
 		rows += t.Rows
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s: %s on %s, %d tables with %s rows, %.2f GB from %.2f GB, loaded in %s s, %.1f s in all, sha256 %s\n",
 		dir,
 		dumps.Text(d),

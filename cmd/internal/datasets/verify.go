@@ -124,14 +124,14 @@ func (v *verification) report(a *app.App, what string, asJSON bool) error {
 		}
 	} else {
 		for _, p := range v.problems {
-			plain.Fprintf(a.Stdout, "%v\n", p)
+			a.Printf("%v\n", p)
 		}
 	}
 	if len(v.problems) > 0 {
 		return fmt.Errorf("%s is not what its manifest says: %d differences", what, len(v.problems))
 	}
 	if !asJSON {
-		plain.Fprintf(a.Stdout, "%s is what its manifest says: %s\n", what, dumps.Text(v.dump))
+		a.Printf("%s is what its manifest says: %s\n", what, dumps.Text(v.dump))
 	}
 	return nil
 }
@@ -150,8 +150,7 @@ func verifyImport(ctx context.Context, a *app.App, path string, asJSON bool) err
 	if asJSON {
 		return a.JSON(n)
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
 		path,
 		n.Teams,

@@ -11,7 +11,6 @@ import (
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/read"
 	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
@@ -173,12 +172,12 @@ func comparePlan(ctx context.Context, a *app.App, j comparing) error {
 		return err
 	}
 	if !j.json {
-		plain.Fprintf(a.Stdout, "wall time %v\n", time.Since(began).Round(time.Second))
+		a.Printf("wall time %v\n", time.Since(began).Round(time.Second))
 		if doc.State.Complete {
-			plain.Fprintf(a.Stdout, "verdict: %s\n", read.Summary(doc))
+			a.Printf("verdict: %s\n", read.Summary(doc))
 		}
 		if j.planted != nil && doc.State.Complete {
-			plain.Fprintf(a.Stdout, "demo: %s\n", report.Planted(doc, *j.planted))
+			a.Printf("demo: %s\n", report.Planted(doc, *j.planted))
 		}
 	}
 	return exit.With(status)

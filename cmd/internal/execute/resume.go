@@ -8,7 +8,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/read"
 	"plimsoll/evidence"
-	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -90,7 +89,7 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 		return err
 	}
 	for _, w := range warnings {
-		plain.Fprintf(a.Stderr, "plimsoll compare: %v\n", w)
+		a.Tellf("plimsoll compare: %v\n", w)
 	}
 	j.Cut = c
 	j.Lost = lost

@@ -11,7 +11,6 @@ import (
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/read"
 	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/plan/draft"
 	"plimsoll/record"
 	"plimsoll/run/compare"
@@ -125,13 +124,13 @@ func judged(ctx context.Context, a *app.App, r *record.Run, out trial.Outcome, a
 		status = exit.Tool
 	}
 	if c := out.Capacity; c != nil && c.Kind == record.Unstable && asJSON {
-		plain.Fprintf(a.Stderr, "plimsoll: the search is unstable: %s\n", c.Why)
+		a.Tellf("plimsoll: the search is unstable: %s\n", c.Why)
 	}
 	for _, b := range out.Warned {
-		plain.Fprintf(a.Stderr, "plimsoll: warning: %s\n", b)
+		a.Tellf("plimsoll: warning: %s\n", b)
 	}
 	for _, b := range out.Broken {
-		plain.Fprintf(a.Stderr, "plimsoll: rule broken: %s\n", b)
+		a.Tellf("plimsoll: rule broken: %s\n", b)
 		status = exit.Worst(status, exit.SLO)
 	}
 	return exit.With(status)

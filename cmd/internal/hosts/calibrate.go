@@ -9,7 +9,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/dialect/mattermost"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/run/rating"
@@ -54,11 +53,7 @@ func Calibrate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string)
 		return a.JSON(r)
 	}
 	if known {
-		plain.Fprintf(
-			a.Stdout,
-			"measured %s; -force measures again\n",
-			r.Date.Local().Format(time.DateTime),
-		)
+		a.Printf("measured %s; -force measures again\n", r.Date.Local().Format(time.DateTime))
 	}
 	_, err = io.WriteString(a.Stdout, rating.Describe(r))
 	return err

@@ -13,7 +13,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -128,7 +127,7 @@ func render(
 		return err
 	}
 	if why := c.NotComplete(); why != "" {
-		plain.Fprintf(a.Stderr, "plimsoll: the comparison %s\n", why)
+		a.Tellf("plimsoll: the comparison %s\n", why)
 		return exit.StatusError(exit.Tool)
 	}
 	return exit.With(exit.Compared(doc, verdicts))
@@ -162,6 +161,6 @@ func writeDocument(
 	if err := write(a, o, doc, pages, formOr(asJSON, "screen")); err != nil || *o.out == "" {
 		return err
 	}
-	plain.Fprintf(a.Stderr, "report: %s\n", filepath.Join(*o.out, "report.html"))
+	a.Tellf("report: %s\n", filepath.Join(*o.out, "report.html"))
 	return nil
 }

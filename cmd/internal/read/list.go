@@ -9,7 +9,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/parallel"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -39,7 +38,7 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 		return err
 	}
 	for _, w := range warnings {
-		plain.Fprintf(a.Stderr, "plimsoll ls: %v\n", w)
+		a.Tellf("plimsoll ls: %v\n", w)
 	}
 	if *asJSON {
 		if entries == nil {
@@ -49,8 +48,7 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 	}
 	for _, e := range entries {
 		if len(e.Changed) > 0 {
-			plain.Fprintf(
-				a.Stderr,
+			a.Tellf(
 				"plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, "+
 					"or repeat it\n",
 				e.ID,
@@ -110,7 +108,7 @@ func showPages(ctx context.Context, a *app.App, dir string, r *record.Run) error
 		return err
 	}
 	for _, f := range pages {
-		plain.Fprintf(a.Stdout, "%v\n", filepath.Join(dir, f.Name))
+		a.Printf("%v\n", filepath.Join(dir, f.Name))
 	}
 	return nil
 }

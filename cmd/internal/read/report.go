@@ -13,7 +13,6 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -168,7 +167,7 @@ func onlyShow(
 	asJSON bool,
 	why error,
 ) error {
-	plain.Fprintf(a.Stderr, notWritten, why)
+	a.Tellf(notWritten, why)
 	*o.print = formOr(asJSON, "screen")
 	return render(ctx, a, st, c, o, asJSON)
 }

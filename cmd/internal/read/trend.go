@@ -129,7 +129,7 @@ func folder(a *app.App, dir string) (out []released, err error) {
 		case errors.Is(err, formats.ErrUnknown):
 			without = append(without, path)
 		default:
-			plain.Fprintf(a.Stderr, "plimsoll: left out: %s\n", plain.Error(err))
+			a.Tellf("plimsoll: left out: %s\n", plain.Error(err))
 		}
 		if stored {
 			return fs.SkipDir
@@ -140,7 +140,7 @@ func folder(a *app.App, dir string) (out []released, err error) {
 		return nil, plan.UsageError{Err: err}
 	}
 	if n := len(without); n > 0 {
-		plain.Fprintf(a.Stderr, "plimsoll: left out, of no known format: %s (%d in all)\n",
+		a.Tellf("plimsoll: left out, of no known format: %s (%d in all)\n",
 			strings.Join(without[:min(n, 3)], ", "), n)
 	}
 	if len(out) == 0 {
@@ -222,7 +222,7 @@ func toolReleases(
 	}
 	for _, g := range runs {
 		for _, w := range g.Warnings {
-			plain.Fprintf(a.Stderr, "plimsoll: %s: %s\n", name, w)
+			a.Tellf("plimsoll: %s: %s\n", name, w)
 		}
 	}
 	return out, nil

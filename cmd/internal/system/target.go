@@ -14,7 +14,6 @@ import (
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/run/deploy/sandbox"
@@ -125,16 +124,12 @@ func targetUp(
 		return err
 	}
 	defer func() { _ = target.Forget(dir) }()
-	plain.Fprintf(a.Stdout, "up: %s\n", sys.Deployment.URL())
+	a.Printf("up: %s\n", sys.Deployment.URL())
 	if p.Networked() {
-		plain.Fprintf(
-			a.Stderr,
-			"it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n",
-			os.Getpid(),
-			sys.Deployment.URL(),
-		)
+		a.Tellf("it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n",
+			os.Getpid(), sys.Deployment.URL())
 	}
-	plain.Fprintf(a.Stderr, "Ctrl-C, or plimsoll target down, stops it\n")
+	a.Tellf("Ctrl-C, or plimsoll target down, stops it\n")
 	<-ctx.Done()
 	return nil
 }
@@ -165,16 +160,10 @@ func targetStatus(ctx context.Context, a *app.App, dir string, asJSON bool) erro
 		ready = "NOT ready: " + status.Why
 	}
 	for _, u := range state.URLs {
-		plain.Fprintf(
-			a.Stdout,
-			"%s  %s, up since %s\n",
-			u,
-			ready,
-			state.Started.Local().Format(time.DateTime),
-		)
+		a.Printf("%s  %s, up since %s\n", u, ready, state.Started.Local().Format(time.DateTime))
 	}
 	for _, role := range slices.Sorted(maps.Keys(status.PIDs)) {
-		plain.Fprintf(a.Stdout, "  %s: pids %v\n", role, status.PIDs[role])
+		a.Printf("  %s: pids %v\n", role, status.PIDs[role])
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/internal/boundary"
-	"plimsoll/internal/plain"
 	"plimsoll/run/session"
 )
 
@@ -56,7 +55,7 @@ func (s Surroundings) RunUntil(
 	open := a.Gate()
 	err := verb(ctx, a, flag.NewFlagSet("verb", flag.ContinueOnError), args)
 	if err != nil && !exit.Printed(err) {
-		plain.Fprintf(a.Stderr, "%v\n", err)
+		a.Tellf("%v\n", err)
 	}
 	open()
 	return exit.Of(err), out.String(), errs.String()
