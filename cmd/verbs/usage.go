@@ -17,7 +17,7 @@ func help(a *app.App) {
 	for _, v := range verbs(a) {
 		rows = append(rows, [2]string{v.name, v.short})
 	}
-	usage.List(a.Stdout, 13, rows)
+	usage.List(a.Stdout, rows)
 	a.Printf("\nplimsoll help VERB prints the arguments and flags of one.\n\n" +
 		"exit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse,\n" +
 		"4 inconclusive or indicative, 5 run invalid, 6 a rule did not hold or\n" +

@@ -39,9 +39,7 @@ func serverVerb(s session.ServerVerb) verb {
 // A verb is one of plimsoll's commands.
 type verb struct {
 	name, args, short string
-	// run parses its own flags from fs, which is named; run returns [flag.ErrHelp] when help is
-	// asked for.
-	run func(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error
+	run               app.Verb
 }
 
 // own are the verbs of every program.

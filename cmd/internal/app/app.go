@@ -4,7 +4,9 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"flag"
 	"io"
 
 	"plimsoll/dialect/mattermost"
@@ -17,6 +19,10 @@ import (
 	"plimsoll/run/session"
 	"plimsoll/run/users"
 )
+
+// A Verb is the function of a verb. It parses its own flags from fs, which is named, and returns
+// [flag.ErrHelp] when help is asked for.
+type Verb = func(ctx context.Context, a *App, fs *flag.FlagSet, args []string) error
 
 // App holds the process's streams and environment for a verb, so that tests can replace them.
 type App struct {

@@ -21,7 +21,7 @@ const dataTimeout = 2 * time.Hour
 
 // Data makes, keeps, restores and checks the contents of a server before a test begins.
 func Data(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	actions := map[string]func(context.Context, *app.App, *flag.FlagSet, []string) error{
+	actions := map[string]app.Verb{
 		"generate": dataGenerate,
 		"snapshot": dataSnapshot,
 		"restore":  dataRestore,
@@ -49,6 +49,11 @@ func timed(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	)
 }
 
+// maker returns what makes dumps, with the progress of the verb.
+func maker(a *app.App) *dumps.Maker {
+	return &dumps.Maker{Tool: built.This().Version, Progress: a.NewProgress()}
+}
+
 func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	database := fs.String("db", "chat", "name of the database in it")
 	dsnEnv := fs.String(
@@ -74,7 +79,7 @@ func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &dumps.Maker{Tool: built.This().Version, Progress: a.NewProgress()}
+	m := maker(a)
 	defer m.Progress.End()
 	began := time.Now()
 	dir := rest[len(rest)-1]

@@ -12,7 +12,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
 	chat "plimsoll/dialect/mattermost"
-	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset"
@@ -144,12 +143,8 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &dumps.Maker{
-		Tool:     built.This().Version,
-		Progress: a.NewProgress(),
-		Password: a.Secret("PLIMSOLL_USER_PASSWORD"),
-		Hash:     *hash,
-	}
+	m := maker(a)
+	m.Password, m.Hash = a.Secret("PLIMSOLL_USER_PASSWORD"), *hash
 	defer m.Progress.End()
 	switch {
 	case *format == "mattermost":

@@ -81,7 +81,7 @@ func gather(ctx context.Context, a *app.App, n *numbers, base, fresh []string) e
 			"plimsoll: nothing is written: -out DIR writes all forms of the report, with graphs and pages\n",
 		)
 	}
-	if err := writeDocument(a, n.output, doc, pages, *n.asJSON); err != nil {
+	if err := writeDocument(a, n, doc, pages); err != nil {
 		return err
 	}
 	return exit.With(exit.Compared(doc, verdicts))

@@ -71,7 +71,7 @@ func reportStored(ctx context.Context, a *app.App, n *numbers, name string) erro
 		return err
 	}
 	if *n.output.out != "" || *n.output.print != "" {
-		return render(ctx, a, st, c, n.output, *n.asJSON)
+		return render(ctx, a, st, c, n)
 	}
 	return reportAgain(ctx, a, n, st, c)
 }
@@ -120,7 +120,7 @@ func reportAgain(
 		)
 	}
 	if unwritable(err) && *n.output.texts == "" {
-		return onlyShow(ctx, a, st, c, n.output, *n.asJSON, err)
+		return onlyShow(ctx, a, st, c, n, err)
 	}
 	if err != nil {
 		return err
@@ -130,11 +130,11 @@ func reportAgain(
 		return err
 	}
 	if *n.output.texts != "" { // the report beside the comparison, with them
-		return render(ctx, a, st, c, n.output, *n.asJSON)
+		return render(ctx, a, st, c, n)
 	}
 	status, _, err := Conclude(ctx, a, st, c, *n.asJSON)
 	if unwritable(err) {
-		return onlyShow(ctx, a, st, c, n.output, *n.asJSON, err)
+		return onlyShow(ctx, a, st, c, n, err)
 	}
 	if err != nil {
 		return err
@@ -163,13 +163,12 @@ func onlyShow(
 	a *app.App,
 	st *store.Store,
 	c *record.Comparison,
-	o *output,
-	asJSON bool,
+	n *numbers,
 	why error,
 ) error {
 	a.Tellf(notWritten, why)
-	*o.print = formOr(asJSON, "screen")
-	return render(ctx, a, st, c, o, asJSON)
+	*n.output.print = formOr(*n.asJSON, "screen")
+	return render(ctx, a, st, c, n)
 }
 
 func isFile(name string) bool {

@@ -34,7 +34,8 @@ func Flags(w io.Writer, head string, fs *flag.FlagSet) {
 }
 
 // List prints names with a text beside each.
-func List(w io.Writer, indent int, rows [][2]string) {
+func List(w io.Writer, rows [][2]string) {
+	const indent = 13
 	for _, row := range rows {
 		for i, line := range report.Fold(row[1], Width-indent) {
 			name := row[0]

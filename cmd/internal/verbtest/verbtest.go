@@ -17,7 +17,7 @@ import (
 )
 
 // A Verb is the function of a verb.
-type Verb = func(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error
+type Verb = app.Verb
 
 // Surroundings are what a verb finds around it. The zero value is an empty environment without
 // input or terminal.
