@@ -60,6 +60,13 @@ func mustParse(t testing.TB, src string) *plan.Plan {
 	return p
 }
 
+// rule returns the rule stat(arg) < threshold, over so many operations at least.
+func rule(source, stat, arg string, threshold float64, unit string, least int) plan.SLO {
+	return plan.SLO{
+		Source: source, Stat: stat, Arg: arg, Less: true, Threshold: threshold, Unit: unit, Min: least,
+	}
+}
+
 func TestExamples(t *testing.T) {
 	for name, src := range examples(t) {
 		t.Run(name, func(t *testing.T) {
@@ -131,23 +138,8 @@ func TestParseFull(t *testing.T) {
 			Users: plan.PerEngine{"postgresql": 400, "mysql": 300},
 			Ramp:  5 * time.Second, Settle: 3 * time.Second, Measure: 10 * time.Second,
 			SLO: []plan.SLO{
-				{
-					Source:    "p95(op) < 300ms",
-					Stat:      "p95",
-					Arg:       "op",
-					Less:      true,
-					Threshold: 0.3,
-					Unit:      "s",
-				},
-				{
-					Source:    "rate(disconnected) < 1% min 200",
-					Stat:      "rate",
-					Arg:       "disconnected",
-					Less:      true,
-					Threshold: 0.01,
-					Unit:      "fraction",
-					Min:       200,
-				},
+				rule("p95(op) < 300ms", "p95", "op", 0.3, "s", 0),
+				rule("rate(disconnected) < 1% min 200", "rate", "disconnected", 0.01, "fraction", 200),
 			},
 			Stages: []plan.Stage{
 				{At: 2 * time.Second, Storm: "reconnect", Share: 0.5, Over: 2 * time.Second},
@@ -163,31 +155,9 @@ func TestParseFull(t *testing.T) {
 			MaxUsers: 5000,
 			Mode:     plan.Tracking,
 			SLO: []plan.SLO{
-				{
-					Source:    "p99(op) < 2s",
-					Stat:      "p99",
-					Arg:       "op",
-					Less:      true,
-					Threshold: 2,
-					Unit:      "s",
-				},
-				{
-					Source:    "mean(op) < 100ms",
-					Stat:      "mean",
-					Arg:       "op",
-					Less:      true,
-					Threshold: 0.1,
-					Unit:      "s",
-				},
-				{
-					Source:    "rate(5xx) < 0.025% min 8000",
-					Stat:      "rate",
-					Arg:       "5xx",
-					Less:      true,
-					Threshold: 0.00025,
-					Unit:      "fraction",
-					Min:       8000,
-				},
+				rule("p99(op) < 2s", "p99", "op", 2, "s", 0),
+				rule("mean(op) < 100ms", "mean", "op", 0.1, "s", 0),
+				rule("rate(5xx) < 0.025% min 8000", "rate", "5xx", 0.00025, "fraction", 8000),
 				{
 					Source:    "cpu(app) < 85% for 30s",
 					Stat:      "cpu",
