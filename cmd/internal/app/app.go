@@ -20,9 +20,9 @@ import (
 	"plimsoll/run/users"
 )
 
-// A Verb is the function of a verb. It parses its own flags from fs, which is named, and returns
+// A Verb is the function of a verb. It defines its own flags and parses them, and returns
 // [flag.ErrHelp] when help is asked for.
-type Verb = func(ctx context.Context, a *App, fs *flag.FlagSet, args []string) error
+type Verb = func(ctx context.Context, a *App) error
 
 // App holds the process's streams and environment for a verb, so that tests can replace them.
 type App struct {
@@ -30,9 +30,11 @@ type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Env            func(string) string
-	Terminal       bool     // stderr is one
-	Args           []string // the whole command line, for starting this program again
-	Missing        error    // why this system does not carry out the verbs of onLinux; nil on Linux
+	Terminal       bool          // stderr is one
+	Args           []string      // the whole command line, for starting this program again
+	Flags          *flag.FlagSet // of the verb, whose name it has
+	Given          []string      // what follows the verb's name
+	Missing        error         // why this system does not carry out the verbs of onLinux; nil on Linux
 	// Secrets are the values that this process has learned and may not show; nil outside a verb.
 	Secrets *plain.Secrets
 	// RawOut and RawErr are Stdout and Stderr without the gate, while a verb runs: for programs of

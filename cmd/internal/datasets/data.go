@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/built"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
@@ -20,7 +19,7 @@ import (
 const dataTimeout = 2 * time.Hour
 
 // Data makes, keeps, restores and checks the contents of a server before a test begins.
-func Data(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func Data(ctx context.Context, a *app.App) error {
 	actions := map[string]app.Verb{
 		"generate": dataGenerate,
 		"snapshot": dataSnapshot,
@@ -28,9 +27,11 @@ func Data(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 		"verify":   dataVerify,
 		"info":     dataInfo,
 	}
+	args := a.Given
 	if len(args) > 0 && actions[args[0]] != nil {
-		fs.Init("data "+args[0], flag.ContinueOnError)
-		return actions[args[0]](ctx, a, fs, args[1:])
+		a.Flags.Init("data "+args[0], flag.ContinueOnError)
+		a.Given = args[1:]
+		return actions[args[0]](ctx, a)
 	}
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
 		return flag.ErrHelp
@@ -54,7 +55,8 @@ func maker(a *app.App) *dumps.Maker {
 	return &dumps.Maker{Tool: built.This().Version, Progress: a.NewProgress()}
 }
 
-func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func dataSnapshot(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	database := fs.String("db", "chat", "name of the database in it")
 	dsnEnv := fs.String(
 		"dsn-env",
@@ -63,7 +65,7 @@ func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	)
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
-	rest, err := usage.Parse(fs, args, 1, 2)
+	rest, err := a.Parse(1, 2)
 	if err != nil {
 		return err
 	}

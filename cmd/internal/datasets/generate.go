@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	chat "plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -100,7 +99,8 @@ func madeOf(dir string, d *dump.Dump, began time.Time) Made {
 const formatReference = chat.Refchat
 
 // dataGenerate makes a dump, fills a database or writes a file for import.
-func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func dataGenerate(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	out := fs.String("o", "", "directory of the dump to make, or file for -format=mattermost")
 	engines := fs.String(
 		"engine",
@@ -130,7 +130,7 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
 	change := specFlags(fs)
-	rest, err := usage.Parse(fs, args, 0, 1)
+	rest, err := a.Parse(0, 1)
 	if err != nil {
 		return err
 	}

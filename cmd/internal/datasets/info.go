@@ -3,12 +3,10 @@ package datasets
 import (
 	"cmp"
 	"context"
-	"flag"
 	"slices"
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -18,10 +16,10 @@ import (
 )
 
 // dataInfo prints the manifest of a dump, or the figures of a spec.
-func dataInfo(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	asJSON := fs.Bool("json", false, "write it as JSON")
-	change := specFlags(fs)
-	rest, err := usage.Parse(fs, args, 1, 1)
+func dataInfo(ctx context.Context, a *app.App) error {
+	asJSON := a.Flags.Bool("json", false, "write it as JSON")
+	change := specFlags(a.Flags)
+	rest, err := a.Parse(1, 1)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,12 @@ package datasets
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
@@ -28,7 +26,8 @@ type Restored struct {
 	Sync    float64 `json:"sync,omitempty"`  // of that copy, until it was on disk
 }
 
-func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func dataRestore(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	copied := fs.Bool(
 		"plain",
 		false,
@@ -42,7 +41,7 @@ func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []strin
 		"",
 		"how -plain resets: copy, reflink or image; the default is the best that this host has for the size",
 	)
-	rest, err := usage.Parse(fs, args, 2, 2)
+	rest, err := a.Parse(2, 2)
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,11 @@ package datasets
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -22,7 +20,8 @@ import (
 )
 
 // dataVerify compares a dump, or a database, with the dump's manifest.
-func dataVerify(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func dataVerify(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	onlyFiles := fs.Bool("files", false, "only compare the files, without starting a server")
 	dsnEnv := fs.String(
 		"dsn-env",
@@ -31,7 +30,7 @@ func dataVerify(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string
 	)
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the findings as JSON")
-	rest, err := usage.Parse(fs, args, 1, 1)
+	rest, err := a.Parse(1, 1)
 	if err != nil {
 		return err
 	}

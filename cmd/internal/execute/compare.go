@@ -2,7 +2,6 @@ package execute
 
 import (
 	"context"
-	"flag"
 	"time"
 
 	"plimsoll/cmd/exit"
@@ -10,7 +9,6 @@ import (
 	"plimsoll/cmd/internal/contenders"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/read"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
@@ -19,8 +17,9 @@ import (
 )
 
 // Compare runs arms × databases in blocks.
-func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
+func Compare(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	resume := fs.String(
 		"resume",
@@ -47,10 +46,10 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 		"",
 		"with OLD NEW: `file` of a script that the users follow; two programs are started with a port in PORT",
 	)
-	rate := a.CalibrateFlag(fs)
-	keep := app.KeepFlag(fs)
-	a.OutwardFlags(fs)
-	rest, err := usage.Parse(fs, args, 0, 2)
+	rate := a.CalibrateFlag()
+	keep := a.KeepFlag()
+	a.OutwardFlags()
+	rest, err := a.Parse(0, 2)
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,10 @@ package read
 
 import (
 	"context"
-	"flag"
 	"path/filepath"
 	"strings"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/parallel"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -15,15 +13,15 @@ import (
 )
 
 // Ls lists the store's runs.
-func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
-	asJSON := fs.Bool("json", false, "write the list as JSON")
-	aa := fs.Bool(
+func Ls(ctx context.Context, a *app.App) error {
+	root := a.StoreFlag()
+	asJSON := a.Flags.Bool("json", false, "write the list as JSON")
+	aa := a.Flags.Bool(
 		"aa",
 		false,
 		"list the noise floors that comparisons of a build with itself have left, by environment, database and metric",
 	)
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	st, err := store.Open(*root)
@@ -60,15 +58,15 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 }
 
 // Show prints one run.
-func Show(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
-	asJSON := fs.Bool("json", false, "write the run as JSON")
-	pages := fs.String(
+func Show(ctx context.Context, a *app.App) error {
+	root := a.StoreFlag()
+	asJSON := a.Flags.Bool("json", false, "write the run as JSON")
+	pages := a.Flags.String(
 		"pages",
 		"",
 		"instead write the run's system and coordinator metrics as HTML pages into this directory",
 	)
-	rest, err := usage.Parse(fs, args, 1, 1)
+	rest, err := a.Parse(1, 1)
 	if err != nil {
 		return err
 	}

@@ -5,14 +5,12 @@ package read
 import (
 	"context"
 	"errors"
-	"flag"
 	"io/fs"
 	"os"
 	"syscall"
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -20,13 +18,14 @@ import (
 )
 
 // Report renders a stored comparison again, or imported numbers.
-func Report(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	if len(args) > 0 && args[0] == "trend" {
-		return trend(ctx, a, fs, args[1:])
+func Report(ctx context.Context, a *app.App) error {
+	if len(a.Given) > 0 && a.Given[0] == "trend" {
+		a.Given = a.Given[1:]
+		return trend(ctx, a)
 	}
-	n := numbersFlags(a, fs)
-	n.output.textsFlag(fs)
-	rest, err := usage.Parse(fs, args, 0, comparison.MostGiven)
+	n := numbersFlags(a)
+	n.output.textsFlag(a.Flags)
+	rest, err := a.Parse(0, comparison.MostGiven)
 	if err != nil {
 		return err
 	}

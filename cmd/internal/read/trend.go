@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,7 +14,6 @@ import (
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/formats"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
@@ -27,11 +25,12 @@ import (
 
 // trend shows the supported users of releases over many comparisons. Its exit status reports only
 // whether that could be done.
-func trend(_ context.Context, a *app.App, flags *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(flags)
+func trend(_ context.Context, a *app.App) error {
+	flags := a.Flags
+	root := a.StoreFlag()
 	asJSON := flags.Bool("json", false, "write the result as JSON")
 	o := outputFlags(flags, report.Releases)
-	rest, err := usage.Parse(flags, args, 1, comparison.MostGiven)
+	rest, err := a.Parse(1, comparison.MostGiven)
 	if err != nil {
 		return err
 	}

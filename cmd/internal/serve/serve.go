@@ -4,13 +4,11 @@ package serve
 import (
 	"cmp"
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/console"
 	"plimsoll/internal/built"
 	"plimsoll/plan"
@@ -20,8 +18,9 @@ import (
 )
 
 // Serve shows the console, or answers the Prometheus HTTP API over a run.
-func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
+func Serve(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	id := fs.String(
 		"prometheus",
 		"",
@@ -59,7 +58,7 @@ func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 		"`file` of the console's certificate; by default one of its own in the store",
 	)
 	fs.StringVar(&at.Key, "tls-key", "", "`file` of its key")
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	st, err := store.Open(*root)

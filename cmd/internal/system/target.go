@@ -4,7 +4,6 @@ package system
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/run/deploy/sandbox"
@@ -23,9 +21,10 @@ import (
 
 // Target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays
 // in the foreground: it supervises the programs, which never outlive it.
-func Target(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
-	engine, arm := app.PartFlags(fs)
+func Target(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
+	engine, arm := a.PartFlags()
 	asJSON := fs.Bool("json", false, "status, verify: write it as JSON")
 	var vf verifyFlags
 	fs.StringVar(
@@ -60,7 +59,7 @@ func Target(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 		"verify: `number` of users of the run that the settings of the server are compared with",
 	)
 	fs.DurationVar(&vf.timeout, "timeout", 10*time.Second, "verify: of one call")
-	rest, err := usage.Parse(fs, args, 1, 2)
+	rest, err := a.Parse(1, 2)
 	if err != nil {
 		return err
 	}

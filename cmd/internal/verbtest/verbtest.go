@@ -48,12 +48,14 @@ func (s Surroundings) RunUntil(
 		Stderr:    io.MultiWriter(&errs, also),
 		Env:       func(name string) string { return s.Env[name] },
 		Terminal:  s.Terminal,
+		Flags:     flag.NewFlagSet("verb", flag.ContinueOnError),
+		Given:     args,
 		Caught:    new(boundary.Panics),
 		Stop:      cancel,
 		Clearance: new(session.Clearance),
 	}
 	open := a.Gate()
-	err := verb(ctx, a, flag.NewFlagSet("verb", flag.ContinueOnError), args)
+	err := verb(ctx, a)
 	if err != nil && !exit.Printed(err) {
 		a.Tellf("%v\n", err)
 	}
