@@ -60,7 +60,7 @@ func NewBacklog(roles []Role) *Backlog {
 	b := &Backlog{}
 	for _, r := range roles {
 		if r.CPU != nil {
-			b.roles = append(b.roles, &backlogRole{cpu: r.CPU, labels: label("role", r.Name)})
+			b.roles = append(b.roles, &backlogRole{cpu: r.CPU, labels: Labels("role", r.Name)})
 		}
 	}
 	if len(b.roles) == 0 {

@@ -71,7 +71,7 @@ type Prometheus struct {
 	late   map[target]bool          // whose scrape is too old to be stored as one of now
 	// the server's time at the last call, in seconds; 0 before the first
 	asked float64
-	out   []series.Sample
+	out   series.Samples
 	keys  map[string]bool
 	own   []series.Label
 	cpu   [2]float64 // all, busy
@@ -104,7 +104,7 @@ func NewPrometheus(c PrometheusConfig) (*Prometheus, error) {
 		page: p, base: strings.TrimRight(c.URL, "/") + "/api/v1/query", conf: c,
 		metric: fmt.Sprintf("{__name__=~%q,%s}", strings.Join(names, "|"), c.Selector),
 		seen:   map[target]float64{}, every: map[target]time.Duration{}, late: map[target]bool{},
-		own: label("instance", c.Role+"-"+PrometheusInstance, "role", c.Role),
+		own: Labels("instance", c.Role+"-"+PrometheusInstance, "role", c.Role),
 	}, nil
 }
 
@@ -191,16 +191,8 @@ func (p *Prometheus) Sample(ctx context.Context, _ time.Time) ([]series.Sample, 
 		maps.Copy(p.seen, fresh)
 	}
 	if p.cpu[0] > 0 {
-		p.out = append(p.out, series.Sample{
-			Name:   "plimsoll_agent_cpu_seconds_total",
-			Labels: p.own,
-			Value:  p.cpu[0],
-		},
-			series.Sample{
-				Name:   "plimsoll_agent_cpu_busy_seconds_total",
-				Labels: p.own,
-				Value:  p.cpu[1],
-			})
+		p.out.Add("plimsoll_agent_cpu_seconds_total", p.own, p.cpu[0])
+		p.out.Add("plimsoll_agent_cpu_busy_seconds_total", p.own, p.cpu[1])
 	}
 	return p.out, nil
 }

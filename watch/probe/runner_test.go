@@ -78,7 +78,7 @@ func (s stub) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) 
 }
 
 func sampleOf(name string, v float64) []series.Sample {
-	return []series.Sample{{Name: name, Labels: label("role", "target"), Value: v}}
+	return []series.Sample{{Name: name, Labels: Labels("role", "target"), Value: v}}
 }
 
 // healthy is a probe that never fails.

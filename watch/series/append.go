@@ -32,6 +32,14 @@ type Sample struct {
 	Value  float64
 }
 
+// Samples are collected one by one.
+type Samples []Sample
+
+// Add adds one. The labels belong to it, and may belong to others.
+func (b *Samples) Add(name string, labels []Label, v float64) {
+	*b = append(*b, Sample{Name: name, Labels: labels, Value: v})
+}
+
 // AppendKey appends the sample's series in the notation of PromQL, for example
 // plimsoll_cpu_busy_ratio{role="target"}, to buf and returns it. Labels keep the order they have.
 func (s *Sample) AppendKey(buf []byte) []byte {

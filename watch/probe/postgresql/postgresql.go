@@ -38,7 +38,7 @@ type StatProbe struct {
 	counts   map[counted]*count // of sessions
 	values   []pgtype.Float8
 	scan     []any
-	out      []series.Sample
+	out      series.Samples
 }
 
 // A count is that of sessions with a state or a wait.
@@ -105,7 +105,7 @@ func (p *StatProbe) count(of counted) *count {
 
 // with returns the labels of every series and one more.
 func (p *StatProbe) with(name, value string) []series.Label {
-	return slices.Concat(p.base, []series.Label{{Name: name, Value: value}})
+	return slices.Concat(p.base, probe.Labels(name, value))
 }
 
 // Name returns "postgresql" and the instance.
@@ -308,10 +308,6 @@ func (p *StatProbe) results(res pgx.BatchResults) error {
 	return nil
 }
 
-func (p *StatProbe) add(name string, ls []series.Label, v float64) {
-	p.out = append(p.out, series.Sample{Name: name, Labels: ls, Value: v})
-}
-
 // one reads a query's only row.
 func (p *StatProbe) one(res pgx.BatchResults, metrics []string, ls []series.Label) error {
 	for len(p.scan) < len(metrics) {
@@ -326,7 +322,7 @@ func (p *StatProbe) one(res pgx.BatchResults, metrics []string, ls []series.Labe
 	}
 	for i, m := range metrics {
 		if p.values[i].Valid {
-			p.add(m, ls, p.values[i].Float64)
+			p.out.Add(m, ls, p.values[i].Float64)
 		}
 	}
 	return nil
@@ -360,15 +356,15 @@ func (p *StatProbe) sessions(res pgx.BatchResults) error {
 		return err
 	}
 	for of, c := range p.counts {
-		p.add(of.metric, c.labels, c.n)
+		p.out.Add(of.metric, c.labels, c.n)
 	}
-	p.add("plimsoll_pg_blocked_sessions", p.base, p.wait("Lock").n)
-	p.add("plimsoll_pg_longest_transaction_seconds", p.base, longest)
-	p.add("plimsoll_pg_connections", p.base, all)
+	p.out.Add("plimsoll_pg_blocked_sessions", p.base, p.wait("Lock").n)
+	p.out.Add("plimsoll_pg_longest_transaction_seconds", p.base, longest)
+	p.out.Add("plimsoll_pg_connections", p.base, all)
 	if usable := p.maxConns - p.reserved; usable > 0 {
-		p.add("plimsoll_pg_connections_used_ratio", p.base, all/usable)
+		p.out.Add("plimsoll_pg_connections_used_ratio", p.base, all/usable)
 	}
-	p.add("pg_settings_max_connections", p.base, p.maxConns)
-	p.add("pg_settings_superuser_reserved_connections", p.base, p.reserved)
+	p.out.Add("pg_settings_max_connections", p.base, p.maxConns)
+	p.out.Add("pg_settings_superuser_reserved_connections", p.base, p.reserved)
 	return nil
 }
