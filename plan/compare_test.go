@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 

@@ -89,10 +89,7 @@ func TestOneServerIsNotTwoVersions(t *testing.T) {
 		return err
 	}
 	const versions = `{base: {version: "1.0"}, new: {version: "1.1"}}`
-	if err := parse(`{driver: external, url: "http://a"}`, versions); err == nil ||
-		!strings.Contains(err.Error(), "target.install") {
-		t.Errorf("two versions at one address: %v", err)
-	}
+	failure.Says(t, parse(`{driver: external, url: "http://a"}`, versions), "target.install")
 	if err := parse(`{driver: external, url: "http://a", install: [x]}`, versions); err != nil {
 		t.Errorf("with a command: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -68,11 +69,6 @@ probes: [{kind: agent, role: %s}]
 	if _, err := k.Parse(fmt.Appendf(nil, in, "proxy")); err != nil {
 		t.Error(err)
 	}
-	if _, err := k.Parse(fmt.Appendf(nil, in, "db")); err == nil ||
-		!strings.Contains(
-			err.Error(),
-			"the target external has no role \"proxy\" to watch; roles: generator, db",
-		) {
-		t.Errorf("error %v", err)
-	}
+	failure.Says(t, failure.Of(k.Parse(fmt.Appendf(nil, in, "db"))),
+		"the target external has no role \"proxy\" to watch; roles: generator, db")
 }

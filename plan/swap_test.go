@@ -96,10 +96,8 @@ func TestSwapRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := external.Parse(fmt.Appendf(nil, elsewhere, 1, tt.target, "", tt.arm, tt.keys))
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) ||
-					strings.Contains(err.Error(), "\n") {
-					t.Errorf("got %v, want %s", err, tt.want)
-				}
+				failure.Says(t, err, tt.want)
+				failure.Hides(t, err, "\n")
 				return
 			}
 			failure.None(t, err)
@@ -112,10 +110,8 @@ func TestSwapRefused(t *testing.T) {
 		"driver: process, command: [x]",
 		1,
 	)
-	if _, err := (plan.Known{Drivers: []string{plan.Process}}).Parse([]byte(started)); err == nil ||
-		!strings.Contains(err.Error(), "compare.swap: exchanges") {
-		t.Errorf("servers that are started: %v", err)
-	}
+	failure.Says(t, failure.Of((plan.Known{Drivers: []string{plan.Process}}).Parse([]byte(started))),
+		"compare.swap: exchanges")
 }
 
 // A throughput cannot be judged where the turns of others take time that costs no user any.

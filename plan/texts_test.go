@@ -43,13 +43,8 @@ func TestParseReport(t *testing.T) {
 
 func TestReportOfAPlan(t *testing.T) {
 	const head = "name: n\ntarget: {driver: s}\nworkload: {behavior: b}\nbounded: {users: 1}\n"
-	if _, err := plan.Parse([]byte(head + "report: {comments: mine}\n")); err == nil ||
-		!strings.Contains(
-			err.Error(),
-			"5:9: report: only the report of a comparison has these texts; add compare, or remove them",
-		) {
-		t.Errorf("without arms: %v", err)
-	}
+	failure.Says(t, failure.Of(plan.Parse([]byte(head+"report: {comments: mine}\n"))),
+		"5:9: report: only the report of a comparison has these texts; add compare, or remove them")
 	p := mustParse(
 		t,
 		head+"compare: {arms: {base: {}, new: {}}}\nreport: {comments: mine, action_items: [a, b]}\n",
