@@ -138,12 +138,12 @@ func (g Gates) All() []Gate {
 
 // Of returns a gate with the limits that hold; false for an unknown name.
 func (g Gates) Of(name string) (Gate, bool) {
-	all := g.All()
-	i := slices.IndexFunc(all, func(x Gate) bool { return x.Name == name })
-	if i < 0 {
-		return Gate{}, false
+	for _, x := range g.All() {
+		if x.Name == name {
+			return x, true
+		}
 	}
-	return all[i], true
+	return Gate{}, false
 }
 
 // InDuet returns gates with the limits of a run in a duet. Others on the host, and the hypervisor,

@@ -157,9 +157,7 @@ var (
 // that is only a warning stops nothing and breaks nothing; it is reported.
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
-	if strings.ContainsFunc(text, func(r rune) bool {
-		return r < ' ' || r == 0x7f || r == '\uFFFD'
-	}) {
+	if strings.ContainsFunc(text, func(r rune) bool { return isControl(r) || r == '\uFFFD' }) {
 		return SLO{}, refuse(s,
 			"holds a line break, a tab or a control character; write the rule on one line")
 	}

@@ -92,7 +92,7 @@ func NewPrometheus(c PrometheusConfig) (*Prometheus, error) {
 		return nil, errors.New("prometheus URL with a query; want http://HOST:PORT")
 	}
 	p.accept = "application/json"
-	names := make([]string, 0, len(c.Prefixes)+len(c.Names))
+	var names []string
 	for _, x := range c.Prefixes {
 		names = append(names, x+".+")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"slices"
 	"strings"
@@ -315,10 +316,7 @@ func (f *source) remember(text []byte, e *entry, most limits) {
 
 // source returns the state of the source with one format and set of extra labels.
 func (w *writer) source(format string, extra map[string]string) *source {
-	w.names = w.names[:0]
-	for n := range extra {
-		w.names = append(w.names, n)
-	}
+	w.names = slices.AppendSeq(w.names[:0], maps.Keys(extra))
 	slices.Sort(w.names)
 	k := append(w.key[:0], format...)
 	for _, n := range w.names {
