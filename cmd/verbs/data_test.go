@@ -10,7 +10,6 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/datasets"
-	"plimsoll/evidence"
 	"plimsoll/internal/failure"
 	"plimsoll/target"
 )
@@ -104,12 +103,7 @@ bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
 	if status := wait(t, cmd, 2*time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("run: status %d\n%s", status, output.String())
 	}
-	var got evidence.Shown
-	if i := strings.Index(output.String(), "\n{"); i < 0 {
-		t.Fatalf("no JSON in\n%s", output.String())
-	} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {
-		t.Fatal(err)
-	}
+	got := shownIn(t, output.String())
 	var d target.Description
 	if err := json.Unmarshal(got.Manifest.Target, &d); err != nil ||
 		!strings.HasPrefix(d.Dataset, "tiny: 100 users, 3,000 posts, seed 1, sha256 ") {

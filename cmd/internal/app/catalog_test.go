@@ -10,6 +10,7 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/internal/failure"
 	"plimsoll/judge/limiter"
+	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 )
 
@@ -20,46 +21,22 @@ func TestEventsWaitForTheHub(t *testing.T) {
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
 	failure.None(t, err)
 	defer db.Close()
-	labels := func(pairs ...string) (out []series.Label) {
-		for i := 0; i < len(pairs); i += 2 {
-			out = append(out, series.Label{Name: pairs[i], Value: pairs[i+1]})
-		}
-		return out
-	}
 	for second := range 60 {
 		s := float64(second)
-		var out []series.Sample
+		var out series.Samples
 		for i, of := range []struct {
 			instance         string
 			waiting, publish float64
 		}{{"app-0", 30, 20}, {"app-1", 0, 40}} {
-			role := []string{"role", "app", "instance", of.instance}
-			out = append(out,
-				series.Sample{
-					Name:   "mattermost_websocket_broadcast_buffer_size",
-					Labels: labels(append(role, "hub", "0")...),
-					Value:  of.waiting,
-				},
-				series.Sample{
-					Name:   "mattermost_websocket_broadcast_buffer_size",
-					Labels: labels(append(role, "hub", "1")...),
-					Value:  float64(i),
-				},
-				series.Sample{
-					Name:   "mattermost_websocket_event_total",
-					Labels: labels(append(role, "type", "posted")...),
-					Value:  of.publish / 2 * s,
-				},
-				series.Sample{
-					Name:   "mattermost_websocket_event_total",
-					Labels: labels(append(role, "type", "typing")...),
-					Value:  of.publish / 2 * s,
-				},
-				series.Sample{
-					Name:   "mattermost_websocket_broadcasts_total",
-					Labels: labels(append(role, "name", "posted")...),
-					Value:  3000 * s,
-				})
+			add := func(name, label, value string, v float64) {
+				name = "mattermost_websocket_" + name
+				out.Add(name, probe.Labels("role", "app", "instance", of.instance, label, value), v)
+			}
+			add("broadcast_buffer_size", "hub", "0", of.waiting)
+			add("broadcast_buffer_size", "hub", "1", float64(i))
+			add("event_total", "type", "posted", of.publish/2*s)
+			add("event_total", "type", "typing", of.publish/2*s)
+			add("broadcasts_total", "name", "posted", 3000*s)
 		}
 		failure.None(t, db.Append(epoch.Add(time.Duration(second)*time.Second), out))
 	}
