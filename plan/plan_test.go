@@ -63,7 +63,8 @@ func mustParse(t testing.TB, src string) *plan.Plan {
 // rule returns the rule stat(arg) < threshold, over so many operations at least.
 func rule(source, stat, arg string, threshold float64, unit string, least int) plan.SLO {
 	return plan.SLO{
-		Source: source, Stat: stat, Arg: arg, Less: true, Threshold: threshold, Unit: unit, Min: least,
+		Source: source, Stat: stat, Arg: arg, Less: true,
+		Threshold: threshold, Unit: unit, Min: least,
 	}
 }
 

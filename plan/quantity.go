@@ -63,7 +63,8 @@ func parsePercent(s string) (float64, error) {
 		return 0, refuse(s, "is in percentage points; want a percentage such as 25%%")
 	case !ok && decimalRE.MatchString(s):
 		if v, err := strconv.ParseFloat(s, 64); err == nil && v > 0 && v <= 1 {
-			return 0, refuse(s, "has no unit; write %s%%, or %s if a fraction is meant", s, formatPercent(v))
+			return 0, refuse(s, "has no unit; write %s%%, or %s if a fraction is meant",
+				s, formatPercent(v))
 		}
 		return 0, refuse(s, "has no unit; write %s%% if percent is meant", s)
 	case !ok:

@@ -34,7 +34,7 @@ type App struct {
 	Args           []string      // the whole command line, for starting this program again
 	Flags          *flag.FlagSet // of the verb, whose name it has
 	Given          []string      // what follows the verb's name
-	Missing        error         // why this system does not carry out the verbs of onLinux; nil on Linux
+	Missing        error         // why the verbs of onLinux are not carried out here; nil on Linux
 	// Secrets are the values that this process has learned and may not show; nil outside a verb.
 	Secrets *plain.Secrets
 	// RawOut and RawErr are Stdout and Stderr without the gate, while a verb runs: for programs of

@@ -123,6 +123,6 @@ func releaseCommand(spec target.Spec, in process.Instance) (process.Command, err
 	return process.Command{Path: path, Args: append(args, spec.Args...), Env: env}, nil
 }
 
-// releaseRE is the form of the releases that the reference server plays: with another version, which
-// is only a text for people, it would not start.
+// releaseRE is the form of the releases that the reference server plays: with another version,
+// which is only a text for people, it would not start.
 var releaseRE = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}(\.[0-9]{1,9}(-[0-9A-Za-z.]+)?)?$`)
