@@ -137,7 +137,7 @@ func startsOf(p *plan.Plan, engines []string) map[string]int {
 	}
 	out := map[string]int{}
 	for _, e := range engines {
-		if n, ok := p.Unbounded.StartFor(e); ok {
+		if n, ok := p.Unbounded.Start.For(e); ok {
 			out[e] = n
 		}
 	}

@@ -101,11 +101,12 @@ func (c *Compare) Auto() bool { return c.Budget > 0 }
 
 // Arm returns the arm of that name and whether there is one.
 func (c *Compare) Arm(name string) (Arm, bool) {
-	i := slices.IndexFunc(c.Arms, func(a Arm) bool { return a.Name == name })
-	if i < 0 {
-		return Arm{}, false
+	for _, a := range c.Arms {
+		if a.Name == name {
+			return a, true
+		}
 	}
-	return c.Arms[i], true
+	return Arm{}, false
 }
 
 // An Arm is a variant of the target; empty fields are as in the target. See [Target.With].

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -43,7 +42,7 @@ var arrivalKeys = section{
 func parseRate(s string) (Rate, error) {
 	num, ok := strings.CutSuffix(s, "/s")
 	if !ok || !decimalRE.MatchString(strings.TrimRight(num, " ")) {
-		return 0, fmt.Errorf("%s is not a rate; want one such as 200/s or 0.5/s", clip(s))
+		return 0, refuse(s, "is not a rate; want one such as 200/s or 0.5/s")
 	}
 	v, err := parseNumber(strings.TrimRight(num, " "))
 	return Rate(v), err

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -17,7 +16,7 @@ func parseUsers(s string) (int, error) {
 	}
 	n, err := parseInt(s)
 	if err != nil {
-		err = fmt.Errorf("%s is no number of users; want one such as 200, or auto", clip(s))
+		err = refuse(s, "is no number of users; want one such as 200, or auto")
 	}
 	return n, err
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -17,19 +18,14 @@ bounded: {users: auto, ramp: 1s, settle: 1s, measure: 5s}
 
 func TestAutoUsers(t *testing.T) {
 	p, err := plan.Parse([]byte(autoUsers))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if n, ok := p.Bounded.UsersFor(""); ok || n != 0 || !p.Bounded.AutoUsers() {
 		t.Errorf("%d users, %v; want none before a pilot has found them", n, ok)
 	}
 	if text := p.String(); !strings.Contains(text, "users: auto\n") {
 		t.Errorf("printed as:\n%s", text)
 	}
-	again, err := plan.Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() {
-		t.Errorf("read again: %v", err)
-	}
+	plan.ReadAgain(t, p)
 	found := p.WithUsers(plan.PerEngine{"": 85})
 	if n, ok := found.Bounded.UsersFor(""); n != 85 || !ok || found.Bounded.AutoUsers() ||
 		!p.Bounded.AutoUsers() {
@@ -69,9 +65,7 @@ func TestLoadIsChosen(t *testing.T) {
 	for _, tt := range tests {
 		line := "bounded: {users: auto, ramp: 1s, settle: 1s, measure: 5s}"
 		p, err := plan.Parse([]byte(strings.Replace(autoUsers, line, tt.bounded, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if b := p.Bounded; b.Ramp != tt.ramp || b.Settle != tt.settle ||
 			p.Workload.Pace != tt.pace {
 			t.Errorf(
@@ -85,9 +79,6 @@ func TestLoadIsChosen(t *testing.T) {
 				tt.settle,
 			)
 		}
-		again, err := plan.Parse([]byte(p.String()))
-		if err != nil || again.Digest() != p.Digest() {
-			t.Errorf("%s: printed and read again: %v, another plan", tt.bounded, err)
-		}
+		plan.ReadAgain(t, p)
 	}
 }

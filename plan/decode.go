@@ -197,12 +197,12 @@ func join(path, key string) string {
 // object decodes a mapping into a struct.
 func (n node) object(v reflect.Value, s section) {
 	want := "a mapping of " + strings.Join(s.names(), ", ")
-	n.d.mapping(n.path, n.Node, want, func(name string, k, value *yaml.Node) {
+	n.mapping(want, func(name string, k *yaml.Node, value node) {
 		switch row, ok := s.key(name); {
 		case !ok:
-			n.d.unknown(n.path, name, k, s)
+			n.entry(shortened(name), k).unknown(name, s)
 		case row.gone == "":
-			row.decode(n.entry(name, value), fieldOf(v, name))
+			row.decode(value, fieldOf(v, name))
 		case !n.d.stored:
 			n.entry(name, k).fail("is gone: %s", row.gone)
 		}
@@ -226,19 +226,18 @@ func (n node) missing(s section) {
 }
 
 // unknown reports a key that a section does not have.
-func (d *decoder) unknown(path, name string, n *yaml.Node, s section) {
-	at := join(path, shortened(name))
-	if d.full() { // a remedy costs more than all the rest
-		d.fail(n, at, "unknown key")
+func (n node) unknown(name string, s section) {
+	if n.d.full() { // a remedy costs more than all the rest
+		n.fail("unknown key")
 		return
 	}
 	names := s.names()
 	remedy := cmp.Or(
 		Nearest(name, names),
-		d.elsewhere(name),
+		n.d.elsewhere(name),
 		"known here: "+strings.Join(names, ", "),
 	)
-	d.fail(n, at, "unknown key; %s", remedy)
+	n.fail("unknown key; %s", remedy)
 }
 
 // elsewhere names the place where a key does belong, or "".
@@ -256,40 +255,34 @@ func (d *decoder) elsewhere(name string) string {
 
 // mapping calls each for every key of a mapping, in the order of the file; a key that is there
 // twice is a problem.
-func (d *decoder) mapping(
-	path string,
-	n *yaml.Node,
-	want string,
-	each func(key string, k, v *yaml.Node),
-) {
+func (n node) mapping(want string, each func(key string, k *yaml.Node, value node)) {
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, path, "is %s; want %s", kindOf(n), want)
+		n.fail("is %s; want %s", kindOf(n.Node), want)
 		return
 	}
 	if len(n.Content)/2 > maxEntries {
-		d.fail(n, path, "has %d keys; want at most %d", len(n.Content)/2, maxEntries)
+		n.fail("has %d keys; want at most %d", len(n.Content)/2, maxEntries)
 		return
 	}
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
-			d.fail(k, path, "a key is %s; want a name", kindOf(k))
+			n.d.fail(k, n.path, "a key is %s; want a name", kindOf(k))
 			continue
 		}
 		if line, twice := first[k.Value]; twice {
-			d.fail(k, join(path, shortened(k.Value)), "is there twice, first on line %d; keep one",
-				line)
+			n.entry(shortened(k.Value), k).fail("is there twice, first on line %d; keep one", line)
 			continue
 		}
 		first[k.Value] = k.Line
-		each(k.Value, k, v)
+		each(k.Value, k, n.entry(k.Value, v))
 	}
 }
 
 // entries is mapping for names that the author of the plan chooses.
 func (n node) entries(want string, each func(name string, value node)) {
-	n.d.mapping(n.path, n.Node, want, func(name string, k, value *yaml.Node) {
+	n.mapping(want, func(name string, k *yaml.Node, value node) {
 		if strings.TrimSpace(name) == "" || strings.ContainsFunc(name, isControl) ||
 			len(name) > 128 {
 			n.d.fail(
@@ -300,7 +293,7 @@ func (n node) entries(want string, each func(name string, value node)) {
 			)
 			return
 		}
-		each(name, n.entry(name, value))
+		each(name, value)
 	})
 }
 
@@ -319,30 +312,20 @@ func kindOf(n *yaml.Node) string {
 	}
 }
 
-// scalar returns the text of a single value.
-func (d *decoder) scalar(path string, n *yaml.Node, want string) (string, bool) {
-	if n.Kind != yaml.ScalarNode {
-		d.fail(n, path, "is %s; want %s", kindOf(n), want)
-		return "", false
-	}
-	if isNull(n) {
-		d.fail(n, path, "has no value; write one, or remove the key")
-		return "", false
-	}
-	return n.Value, true
-}
-
 // decodeScalar decodes a single value with its parser.
-func decodeScalar[T any](want string, parse func(string) (T, error),
-) func(d *decoder, path string, n *yaml.Node, to *T) {
-	return func(d *decoder, path string, n *yaml.Node, to *T) {
-		s, ok := d.scalar(path, n, want)
-		if !ok {
+func decodeScalar[T any](want string, parse func(string) (T, error)) func(n node, to *T) {
+	return func(n node, to *T) {
+		if n.Kind != yaml.ScalarNode {
+			n.fail("is %s; want %s", kindOf(n.Node), want)
 			return
 		}
-		v, err := parse(s)
+		if isNull(n.Node) {
+			n.fail("has no value; write one, or remove the key")
+			return
+		}
+		v, err := parse(n.Value)
 		if err != nil {
-			d.fail(n, path, "%s", err.Error())
+			n.fail("%s", err.Error())
 			return
 		}
 		*to = v

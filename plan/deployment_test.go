@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -43,14 +44,7 @@ func TestDeployments(t *testing.T) {
 		if p.Networked() != c.networked {
 			t.Errorf("%s: Networked is %v", name, p.Networked())
 		}
-		if again := mustParse(t, p.String()); cmp.Diff(p, again) != "" {
-			t.Errorf(
-				"%s: the canonical form is read as another plan:\n%s\n%s",
-				name,
-				p,
-				cmp.Diff(p, again),
-			)
-		}
+		plan.ReadAgain(t, p)
 	}
 }
 
@@ -58,9 +52,7 @@ func TestDeployments(t *testing.T) {
 func TestStoredEngine(t *testing.T) {
 	src := deployed("base: {}, new: {deployment: {network: bridge, engine: namespaces}}")
 	p, err := plan.ParseStored([]byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if got := p.Compare.Arms[1].Deployment; got == nil || got.Network != plan.NetworkBridge {
 		t.Errorf("the deployment is %+v, want the network bridge", got)
 	}

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -20,21 +20,16 @@ func (p *Plan) String() string {
 // Digest returns "sha256:" and the hexadecimal SHA-256 of [Plan.String]. Plans that mean the same
 // have the same digest, however they were written.
 func (p *Plan) Digest() string {
-	sum := sha256.Sum256([]byte(p.String()))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(p.String())))
 }
 
 type encoder struct{ b strings.Builder }
 
 func (e *encoder) line(depth int, key, value string) {
-	e.b.WriteString(strings.Repeat("  ", depth))
-	e.b.WriteString(key)
-	e.b.WriteByte(':')
 	if value != "" {
-		e.b.WriteByte(' ')
-		e.b.WriteString(value)
+		value = " " + value
 	}
-	e.b.WriteByte('\n')
+	e.b.WriteString(strings.Repeat("  ", depth) + key + ":" + value + "\n")
 }
 
 // An openStruct has a key whose value the file leaves to the program, with the word auto.

@@ -182,6 +182,17 @@ func cleanName(s string) bool {
 	return len(s) <= 128
 }
 
+// ReadAgain returns the plan as its canonical form is read. It ends the test if that is another
+// plan.
+func ReadAgain(tb testing.TB, p *Plan) *Plan {
+	tb.Helper()
+	again, err := Parse([]byte(p.String()))
+	if err != nil || again.Digest() != p.Digest() {
+		tb.Fatalf("the canonical form is another plan: %v\n%s", err, p)
+	}
+	return again
+}
+
 // The canonical form of any plan is read as the same plan.
 func TestStringRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -73,9 +73,8 @@ func ParseEndpoint(name string) (Endpoint, error) {
 	text, service := strings.CutPrefix(name, "service.")
 	m := endpointRE.FindStringSubmatch(text)
 	if m == nil {
-		return e, fmt.Errorf(
-			"%s is not an endpoint; want capacity, errors, cost(ROLE), throughput(OP), or a "+
-				"latency such as p95(post)", clip(name))
+		return e, refuse(name, "is not an endpoint; want capacity, errors, cost(ROLE), "+
+			"throughput(OP), or a latency such as p95(post)")
 	}
 	e.Stat = m[1]
 	e.Of = m[2]
@@ -83,7 +82,7 @@ func ParseEndpoint(name string) (Endpoint, error) {
 	switch {
 	case e.Stat != "throughput" && e.Stat != Typical:
 	case service:
-		return e, fmt.Errorf("%s is not an endpoint; a %s has no service time", clip(name), e.Stat)
+		return e, refuse(name, "is not an endpoint; a %s has no service time", e.Stat)
 	case e.Stat == "throughput":
 		e.Better, e.Unit = Higher, "1/min"
 		return e, nil
@@ -131,12 +130,7 @@ func (e Endpoint) Check() error {
 
 // Limit returns the margin on the scale of the test, ±Limit: points of an absolute endpoint, else
 // the logarithm of a ratio.
-func (e Endpoint) Limit() float64 {
-	if e.Absolute {
-		return e.Margin
-	}
-	return math.Log1p(e.Margin)
-}
+func (e Endpoint) Limit() float64 { return e.Scale(e.Margin) }
 
 // Unscale turns a difference on the scale of the test into an effect: points, or a ratio minus one.
 func (e Endpoint) Unscale(d float64) float64 {

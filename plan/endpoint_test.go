@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -57,9 +58,7 @@ func TestQuantileOfAnEndpoint(t *testing.T) {
 		"cost(app)": 0,
 	} {
 		e, err := plan.ParseEndpoint(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if p, ok := e.Quantile(); math.Abs(p-want) > 1e-9 || ok != (want > 0) {
 			t.Errorf("%s: %v, %v; want %v", name, p, ok, want)
 		}

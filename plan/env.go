@@ -100,15 +100,14 @@ func env(about string) valueType {
 		}
 		return all
 	}
-	t := custom(func(d *decoder, path string, n *yaml.Node, to *Env) {
-		at := node{n, d, path}
+	t := custom(func(n node, to *Env) {
 		if slices.ContainsFunc(n.Content, func(c *yaml.Node) bool {
 			return c.Kind == yaml.MappingNode
 		}) {
-			byEngine.read(at, reflect.ValueOf(to).Elem())
+			byEngine.read(n, reflect.ValueOf(to).Elem())
 		} else {
 			var all map[string]string
-			flat.read(at, reflect.ValueOf(&all).Elem())
+			flat.read(n, reflect.ValueOf(&all).Elem())
 			*to = Env{allEngines: all}
 		}
 		maps.DeleteFunc(*to, func(_ string, vars map[string]string) bool { return len(vars) == 0 })

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -36,9 +37,7 @@ func TestEnvByEngine(t *testing.T) {
 			`{all: {A: "1", N: x}, postgresql: {N: postgres}, mysql: {N: mysql, M: "2"}}`,
 		),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for engine, want := range map[string]map[string]string{
 		plan.PostgreSQL: {"A": "1", "N": "postgres"},
 		plan.MySQL:      {"A": "1", "N": "mysql", "M": "2"},
@@ -48,10 +47,7 @@ func TestEnvByEngine(t *testing.T) {
 			t.Errorf("variables on %q: %v, want %v", engine, got, want)
 		}
 	}
-	again, err := plan.Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() {
-		t.Errorf("%v: read again\n%s", err, p)
-	}
+	plan.ReadAgain(t, p)
 	over := p.Target.With(plan.Arm{Env: plan.Env{"": {"N": "all"}, plan.MySQL: {"A": "m"}}}).Env
 	if got := over.For(plan.PostgreSQL)["N"] + over.For(plan.MySQL)["N"] + over.For(plan.MySQL)["A"] + over.For(plan.PostgreSQL)["A"]; got != "allallm1" {
 		t.Errorf("an arm is laid over as %v", over)
@@ -61,9 +57,7 @@ func TestEnvByEngine(t *testing.T) {
 // The flat form is written flat, so the digests of plans without engines stay.
 func TestFlatEnv(t *testing.T) {
 	p, err := plan.Parse(fmt.Appendf(nil, envText, `{all: "1", mysql: "2"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if got := p.Target.Env.For(plan.MySQL); got["all"] != "1" || got["mysql"] != "2" {
 		t.Errorf("variables that are named as engines: %v", got)
 	}

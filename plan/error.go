@@ -89,6 +89,11 @@ func clip(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
+// refuse returns the error of a text of the file: the words behind the text itself, as clip has it.
+func refuse(s, format string, args ...any) error {
+	return fmt.Errorf("%s %s", clip(s), fmt.Sprintf(format, args...))
+}
+
 // shortened returns a key of the file as a part of a path: unchanged, or quoted and cut when it is
 // long or holds control characters.
 func shortened(key string) string {

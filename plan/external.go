@@ -94,9 +94,8 @@ var expectationRE = regexp.MustCompile(`^(same|none|[0-9]{1,15})( *(±|\+/?-) *(
 func parseExpectation(s string) (Expectation, error) {
 	m := expectationRE.FindStringSubmatch(s)
 	if m == nil || m[1] == Unverified && m[2] != "" {
-		return Expectation{}, fmt.Errorf(
-			"%s is no number of objects; want one such as 12000000 ±0, or same ±0 for that "+
-				"of the first run, or none", clip(s))
+		return Expectation{}, refuse(s, "is no number of objects; want one such as 12000000 ±0, "+
+			"or same ±0 for that of the first run, or none")
 	}
 	x := Expectation{Kind: m[1]}
 	if m[1] != Same && m[1] != Unverified {

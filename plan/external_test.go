@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // commandedTail is the rest of a plan that ends after its target.
@@ -22,13 +24,8 @@ target:
   arms: {base: {version: "11.0"}, new: {version: 11.1-rc2}}
 database: {engine: [postgresql, mysql]}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() {
-		t.Fatalf("the canonical form is another plan: %v\n%s", err, p)
-	}
+	failure.None(t, err)
+	ReadAgain(t, p)
 	v := p.Target.Verify
 	if v.Version != FromAPI || v.Posts != (Expectation{Exactly, 12_000_000, 0}) ||
 		v.Users != (Expectation{Kind: Same}) ||
@@ -57,9 +54,7 @@ compare:
     base: {version: "1.0", url: https://blue, probes: [{kind: agent, role: app, agent: blue}]}
     new: {version: "1.1", url: https://green, metrics_url: "https://green:9/m", probes: [{kind: agent, role: app, agent: green}]}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if p.Target.Verify.Version != FromAPI || p.Target.Verify.Counts() {
 		t.Errorf("verify %+v, want the version alone", p.Target.Verify)
 	}
@@ -81,9 +76,7 @@ compare:
 	if got := p.Watching(); len(got) != 2 || got[1].Role != "app" {
 		t.Errorf("probes of all arms: %+v", got)
 	}
-	if again, err := Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
-		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
-	}
+	ReadAgain(t, p)
 }
 
 // Two versions at one address need a command that puts them there, or an address each.
@@ -96,10 +89,7 @@ func TestOneServerIsNotTwoVersions(t *testing.T) {
 		return err
 	}
 	const versions = `{base: {version: "1.0"}, new: {version: "1.1"}}`
-	if err := parse(`{driver: external, url: "http://a"}`, versions); err == nil ||
-		!strings.Contains(err.Error(), "target.install") {
-		t.Errorf("two versions at one address: %v", err)
-	}
+	failure.Says(t, parse(`{driver: external, url: "http://a"}`, versions), "target.install")
 	if err := parse(`{driver: external, url: "http://a", install: [x]}`, versions); err != nil {
 		t.Errorf("with a command: %v", err)
 	}

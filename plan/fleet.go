@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"reflect"
 	"time"
 )
@@ -18,7 +17,7 @@ var labels = mapping("a mapping such as {NAME: value}", raw.checked(func(s strin
 	if nameRE.MatchString(s) {
 		return nil
 	}
-	return fmt.Errorf("%s is no label; want "+nameSyntax, clip(s))
+	return refuse(s, "is no label; want "+nameSyntax)
 }), "The value of the label.").called("a label")
 
 var agentKeys = section{

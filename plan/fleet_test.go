@@ -16,10 +16,7 @@ func TestAgentsElsewhere(t *testing.T) {
 		*p.Fleet != (plan.Fleet{time.Minute, 3 * time.Second, 20 * time.Second, 25 * time.Second, 5 * time.Second}) {
 		t.Errorf("%+v, %+v", p.Placement.Agents, p.Fleet)
 	}
-	again := mustParse(t, p.String())
-	if again.Digest() != p.Digest() {
-		t.Errorf("read again:\n%s\nwas\n%s", again, p)
-	}
+	plan.ReadAgain(t, p)
 	a := mustParse(
 		t,
 		ofAgents+"placement: {agents: {match: {zone: a}}}\nfleet: {leave: 40s}\n",

@@ -103,12 +103,6 @@ func (g Gate) Level(v float64) string {
 
 // Format returns a reading or limit with the gate's unit, in the form of a plan.
 func (g Gate) Format(v float64) string {
-	switch g.Unit {
-	case "ms":
-		return fmt.Sprintf("%.4gms", v)
-	case "%":
-		return fmt.Sprintf("%.4g%%", v)
-	}
 	if g.Unit == "" {
 		return fmt.Sprintf("%.0f", v)
 	}
@@ -144,12 +138,12 @@ func (g Gates) All() []Gate {
 
 // Of returns a gate with the limits that hold; false for an unknown name.
 func (g Gates) Of(name string) (Gate, bool) {
-	all := g.All()
-	i := slices.IndexFunc(all, func(x Gate) bool { return x.Name == name })
-	if i < 0 {
-		return Gate{}, false
+	for _, x := range g.All() {
+		if x.Name == name {
+			return x, true
+		}
 	}
-	return all[i], true
+	return Gate{}, false
 }
 
 // InDuet returns gates with the limits of a run in a duet. Others on the host, and the hypervisor,
@@ -189,7 +183,7 @@ func (g Gate) parse(s string) (float64, error) {
 	case "x":
 		num, ok := strings.CutSuffix(s, "x")
 		if !ok {
-			return 0, fmt.Errorf("%s is not a ratio; want one such as 3x", clip(s))
+			return 0, refuse(s, "is not a ratio; want one such as 3x")
 		}
 		return parseNumber(num)
 	}
@@ -199,73 +193,54 @@ func (g Gate) parse(s string) (float64, error) {
 
 // format is the inverse of parse.
 func (g Gate) format(v float64) string {
-	switch g.Unit {
-	case "ms":
+	if g.Unit == "ms" {
 		return FormatDuration(time.Duration(math.Round(v * float64(time.Millisecond))))
 	}
 	return formatNumber(v) + g.Unit
 }
 
-// decode reads {lag: {amber: 5ms, red: 20ms}}.
-func (g *Gates) decode(d *decoder, path string, n *yaml.Node) {
+// decodeGates reads {lag: {amber: 5ms, red: 20ms}}.
+func decodeGates(n node, to *Gates) {
 	all := DefaultGates()
 	given := map[string]GateLimit{}
-	d.mapping(
-		path,
-		n,
-		"a mapping such as {lag: {amber: 5ms, red: 20ms}}",
-		func(key string, k, c *yaml.Node) {
-			at := join(path, key)
-			d.nodes[at] = c
-			i := slices.IndexFunc(all, func(x Gate) bool { return x.Name == key })
-			if i < 0 {
-				d.fail(
-					k,
-					at,
-					"unknown gate; %sknown: %s",
-					hint(key, gateNames()),
-					strings.Join(gateNames(), ", "),
-				)
+	const want = "a mapping such as {lag: {amber: 5ms, red: 20ms}}"
+	n.mapping(want, func(key string, k *yaml.Node, c node) {
+		n.d.nodes[c.path] = c.Node
+		i := slices.IndexFunc(all, func(x Gate) bool { return x.Name == key })
+		if i < 0 {
+			n.d.fail(k, c.path, "unknown gate; %sknown: %s",
+				hint(key, gateNames()), strings.Join(gateNames(), ", "))
+			return
+		}
+		l := GateLimit{Name: key}
+		amber := all[i].format(all[i].Amber)
+		want := fmt.Sprintf("a mapping such as {amber: %s, red: %s}",
+			amber, all[i].format(all[i].Red))
+		c.mapping(want, func(key string, k *yaml.Node, c node) {
+			var v float64
+			n.d.nodes[c.path] = c.Node
+			switch key {
+			case "amber":
+				l.Amber = &v
+			case "red":
+				l.Red = &v
+			default:
+				n.d.fail(k, c.path, "unknown key; want amber or red")
 				return
 			}
-			l := GateLimit{Name: key}
-			d.mapping(
-				at,
-				c,
-				fmt.Sprintf("a mapping such as {amber: %s, red: %s}",
-					all[i].format(all[i].Amber), all[i].format(all[i].Red)),
-				func(key string, k, c *yaml.Node) {
-					var v float64
-					at := join(at, key)
-					d.nodes[at] = c
-					switch key {
-					case "amber":
-						l.Amber = &v
-					case "red":
-						l.Red = &v
-					default:
-						d.fail(k, at, "unknown key; want amber or red")
-						return
-					}
-					want := "a limit such as " + all[i].format(all[i].Amber)
-					decodeScalar(want, all[i].parse)(d, at, c, &v)
-				},
-			)
-			given[key] = l
-		},
-	)
+			decodeScalar("a limit such as "+amber, all[i].parse)(c, &v)
+		})
+		given[key] = l
+	})
 	for _, x := range all {
-		if l, ok := given[x.Name]; ok && (l.Amber != nil || l.Red != nil) {
-			*g = append(*g, l)
+		if l := given[x.Name]; l.Amber != nil || l.Red != nil {
+			*to = append(*to, l)
 		}
 	}
 }
 
 // gates is the type of the limits of gates.
-var gates = custom(
-	func(d *decoder, path string, n *yaml.Node, to *Gates) { to.decode(d, path, n) },
-	func(e *encoder, depth int, key string, g Gates) { g.encode(e, depth, key) },
-	func(valueType) object { return gateSchema() })
+var gates = custom(decodeGates, encodeGates, gateSchema)
 
 // check notes limits in the wrong order.
 func (g Gates) check(d *decoder) {
@@ -285,8 +260,8 @@ func (g Gates) check(d *decoder) {
 	}
 }
 
-// encode writes the form that decode reads.
-func (g Gates) encode(e *encoder, depth int, key string) {
+// encodeGates writes the form that decodeGates reads.
+func encodeGates(e *encoder, depth int, key string, g Gates) {
 	if len(g) == 0 {
 		return
 	}
@@ -305,7 +280,7 @@ func (g Gates) encode(e *encoder, depth int, key string) {
 }
 
 // gateSchema returns the schema of the key gates.
-func gateSchema() object {
+func gateSchema(valueType) object {
 	props := object{}
 	for _, x := range DefaultGates() {
 		limit := func(word string, v float64) object {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 const small = "name: n\ntarget: {driver: s}\nbounded: {users: 5}\n"
@@ -12,9 +14,7 @@ func TestGatesOfAPlan(t *testing.T) {
 	p, err := Parse([]byte(
 		small + "workload: {behavior: b}\ngates: {fds_free: {red: 200}, lag: {amber: 10ms, red: 50ms}, steal: {red: 7%}, bursts: {amber: 2.5x}}\n",
 	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	want := map[string][2]float64{
 		"lag":      {10, 50},
 		"fds_free": {200, 200},
@@ -33,10 +33,7 @@ func TestGatesOfAPlan(t *testing.T) {
 			t.Errorf("%s: source %q", g.Name, g.Source)
 		}
 	}
-	again, err := Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() {
-		t.Errorf("canonical form\n%s\nreads as %v", p, err)
-	}
+	ReadAgain(t, p)
 }
 
 func TestGateLevels(t *testing.T) {
@@ -99,9 +96,7 @@ func TestArrivalOfAPlan(t *testing.T) {
 	p, err := Parse([]byte(
 		"name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: 200/s}\n",
 	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if a := *p.Workload.Arrival; a != (Arrival{
 		Rate:     200,
 		Process:  Constant,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -24,9 +25,7 @@ func TestEveryGateHasACause(t *testing.T) {
 func TestGatesPageGolden(t *testing.T) {
 	const page, from, to = "../docs/validity.md", "<!-- gates -->\n", "<!-- end of gates -->\n"
 	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	head, rest, begins := strings.Cut(string(b), from)
 	_, tail, ends := strings.Cut(rest, to)
 	if !begins || !ends {
@@ -34,9 +33,7 @@ func TestGatesPageGolden(t *testing.T) {
 	}
 	want := head + from + gatesTable() + to + tail
 	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(page, []byte(want), 0o666))
 		return
 	}
 	if diff := cmp.Diff(want, string(b)); diff != "" {

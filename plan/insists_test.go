@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -28,19 +29,11 @@ compare: {arms: {base: {}, new: {}}, %MORE}
 	} {
 		p, err := plan.Parse([]byte(strings.Replace(text, "%MORE", tt.more, 1)))
 		if tt.want != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%s: got %v, want %q", tt.more, err, tt.want)
-			}
+			failure.Says(t, err, tt.want)
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := plan.Parse([]byte(p.String()))
-		if err != nil || again.Digest() != p.Digest() {
-			t.Fatalf("%s: %v\n%s", tt.more, err, p)
-		}
-		for _, p := range []*plan.Plan{p, again} {
+		failure.None(t, err)
+		for _, p := range []*plan.Plan{p, plan.ReadAgain(t, p)} {
 			var insists []string
 			for _, e := range p.Endpoints() {
 				if _, quantile := e.Quantile(); quantile && p.Insists(e.Name) {

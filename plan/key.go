@@ -42,11 +42,12 @@ func (s section) names() []string {
 
 // key returns the row of a name, and false if there is none.
 func (s section) key(name string) (key, bool) {
-	i := slices.IndexFunc(s, func(k key) bool { return k.name == name })
-	if i < 0 {
-		return key{}, false
+	for _, k := range s {
+		if k.name == name {
+			return k, true
+		}
 	}
-	return s[i], true
+	return key{}, false
 }
 
 // Default returns the default of a key of sections, in the words of a file.

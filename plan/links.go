@@ -87,11 +87,10 @@ func parseBitrate(s string) (Bitrate, error) {
 	r, ok := bitUnits.parse(strings.TrimSuffix(s, "/s"))
 	switch {
 	case !ok:
-		return 0, fmt.Errorf(
-			"%s is not a rate; want bits per second such as 100Mbit/s, with kbit, Mbit or "+
-				"Gbit", clip(s))
+		return 0, refuse(s, "is not a rate; "+
+			"want bits per second such as 100Mbit/s, with kbit, Mbit or Gbit")
 	case r < float64(leastRate) || r > float64(mostRate):
-		return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastRate, mostRate)
+		return 0, refuse(s, "is out of range; want %s to %s", leastRate, mostRate)
 	}
 	return Bitrate(r + 0.5), nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestLinks(t *testing.T) {
 	const text = `{apps: 2, proxy: nginx, hosts: netns, links: {all: {rate: 1.5 Gbit, delay: 200us}, db: {delay: 2ms}, generator: {rate: 100Mbit/s}}}`
 	p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, "chat", text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	to := p.Target.Topology
 	if !to.Apart() || !p.Networked() {
 		t.Error("hosts: netns is no network of its own")
@@ -33,10 +32,7 @@ func TestLinks(t *testing.T) {
 	if want := "2 apps, proxy nginx, hosts netns, links of all delay 200µs rate 1.5Gbit/s, db delay 2ms, generator rate 100Mbit/s"; to.String() != want {
 		t.Errorf("%s, want %s", to, want)
 	}
-	again, err := withTopologies.Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() {
-		t.Errorf("read again: %v\n%s", err, p)
-	}
+	plan.ReadAgain(t, p)
 }
 
 // Servers on separate hosts may have addresses of these hosts.
@@ -58,9 +54,7 @@ func TestApartIsNoDuet(t *testing.T) {
 			`{hosts: netns}`,
 		),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if duet, why := p.Duet(); duet || !strings.Contains(why, "has not been measured") {
 		t.Errorf("a duet %v: %s", duet, why)
 	}

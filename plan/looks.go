@@ -28,12 +28,7 @@ func pairsOf(looks []stats.PlannedLook) []int {
 func parseBlocks(s string) (int, error) {
 	n, err := parseInt(s)
 	if err != nil {
-		err = fmt.Errorf(
-			"%s is no number of blocks; want 1 to %d, or %s",
-			clip(s),
-			maxBlocks,
-			autoWord,
-		)
+		err = refuse(s, "is no number of blocks; want 1 to %d, or %s", maxBlocks, autoWord)
 	}
 	return n, err
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -40,17 +41,13 @@ compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
 			src := strings.NewReplacer("%SLO", slo, "%MARGIN", tt.margin).Replace(text)
 			p, err := known.Parse([]byte(src))
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("got %v, want %q", err, tt.want)
-				}
+				failure.Says(t, err, tt.want)
 				if _, err := plan.Parse([]byte(src)); err != nil {
 					t.Errorf("a stored plan is not readable: %v", err)
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if got := p.Compare.Margin["errors"]; got.Value != tt.value {
 				t.Errorf("the margin of errors is %v, want %v", got.Value, tt.value)
 			}
@@ -80,9 +77,7 @@ func TestAStoredPlanHasTheMarginsThatItLists(t *testing.T) {
 	p, err := plan.Parse([]byte(
 		"name: n\ntarget: {driver: refchat}\nworkload: {behavior: poster}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}}\n",
 	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	delete(p.Compare.Margin, "cost(app)")
 	delete(p.Compare.Margin, "cost(db)")
 	delete(p.Compare.Margin, "typical(op)")
@@ -123,14 +118,10 @@ compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
 			src := strings.NewReplacer("%TESTS", tt.tests, "%MARGIN", tt.margin).Replace(text)
 			p, err := known.Parse([]byte(src))
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("got %v, want %q", err, tt.want)
-				}
+				failure.Says(t, err, tt.want)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if got := strings.Join(p.NotJudged(), " "); got != tt.dropped {
 				t.Errorf("not judged: %q, want %q", got, tt.dropped)
 			}
@@ -139,11 +130,7 @@ compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
 					t.Errorf("%s is judged, with the margin %v", e.Name, e.Margin)
 				}
 			}
-			again, err := plan.ParseStored([]byte(p.String()))
-			if err != nil || again.Digest() != p.Digest() ||
-				strings.Join(again.NotJudged(), " ") != tt.dropped {
-				t.Errorf("its canonical form: %v\n%s", err, p)
-			}
+			plan.ReadAgain(t, p)
 		})
 	}
 }

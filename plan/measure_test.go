@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -35,10 +36,9 @@ func TestMeasureAuto(t *testing.T) {
 			b.Measure != want[1] {
 			t.Errorf("%q: %+v", keys, b)
 		}
-		again, err := plan.ParseStored([]byte(p.String()))
-		if err != nil || again.Digest() != p.Digest() || again.Bounded.Measure != want[1] ||
+		if again := plan.ReadAgain(t, p); again.Bounded.Measure != want[1] ||
 			!strings.Contains(p.String(), "measure: auto\n") {
-			t.Errorf("%q: its canonical form: %v\n%s", keys, err, p)
+			t.Errorf("%q: its canonical form:\n%s", keys, p)
 		}
 	}
 	p, err := k.Parse(fmt.Appendf(nil, measured, ", measure: 9s", ""))
@@ -55,14 +55,10 @@ func TestMeasureAuto(t *testing.T) {
 		{", measure: auto, window: last 5s", ", mode: duet", "bounded.measure: auto excludes bounded.until and bounded.window"},
 		{", measure: auto", ", mode: sequence", "bounded.measure: auto looks at runs that take turns, and compare.mode is sequence; write a time"},
 	} {
-		if _, err := k.Parse(fmt.Appendf(nil, measured, tt.bounded, tt.compare)); err == nil ||
-			!strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s%s: got %v, want %q", tt.bounded, tt.compare, err, tt.want)
-		}
+		failure.Says(t, failure.Of(k.Parse(fmt.Appendf(nil, measured, tt.bounded, tt.compare))),
+			tt.want)
 	}
 	single := "name: n\ntarget: {driver: server}\nworkload: {behavior: poster}\nbounded: {users: 5, measure: auto}\n"
-	if _, err := k.Parse([]byte(single)); err == nil ||
-		!strings.Contains(err.Error(), "take turns, and the plan compares nothing") {
-		t.Errorf("without a comparison: %v", err)
-	}
+	failure.Says(t, failure.Of(k.Parse([]byte(single))),
+		"take turns, and the plan compares nothing")
 }

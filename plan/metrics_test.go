@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 const metricsPlan = `
@@ -17,17 +19,11 @@ metrics:
 
 func TestMetrics(t *testing.T) {
 	p, err := Parse([]byte(metricsPlan))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if got := strings.Join(p.Metrics.Roles(), " "); got != "app db" {
 		t.Errorf("roles %q", got)
 	}
-	again, err := Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() ||
-		!strings.Contains(p.String(), "metrics:\n  prometheus: ") {
-		t.Errorf("%v\n%s", err, p)
-	}
+	ReadAgain(t, p)
 	known := Known{Drivers: []string{External}, Roles: map[string][]string{External: {"app"}}}
 	if _, err := known.Parse([]byte(metricsPlan)); err != nil &&
 		strings.Contains(err.Error(), "db") {
@@ -100,13 +96,8 @@ compare:
 		Roles:   map[string][]string{External: {"generator"}},
 	}
 	p, err := known.Parse([]byte(head + green))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := known.Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() {
-		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
-	}
+	failure.None(t, err)
+	ReadAgain(t, p)
 	base, fresh := p.MetricsOf(Base), p.MetricsOf("new")
 	if base.Prometheus != "https://prom.example" || len(base.Labels) != 2 ||
 		fresh.Prometheus != "https://green.example" ||

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -52,11 +53,7 @@ func TestMode(t *testing.T) {
 				why,
 			)
 		}
-		if again, err := plan.ParseStored([]byte(p.String())); err != nil ||
-			again.Digest() != p.Digest() ||
-			again.Compare.Slice != tt.slice {
-			t.Errorf("%q: its canonical form: %v\n%s", tt.keys, err, p)
-		}
+		plan.ReadAgain(t, p)
 		if text := p.String(); tt.keys == "" &&
 			(strings.Contains(text, "mode") || strings.Contains(text, "slice")) {
 			t.Errorf("a plan without a mode has one in its canonical form:\n%s", text)
@@ -136,9 +133,7 @@ func TestArmsThatCannotTakeTurns(t *testing.T) {
 				return []byte(text)
 			}
 			p, err := k.Parse(source(""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if duet, why := p.Duet(); tt.why != "" && (duet || why != tt.why) ||
 				tt.why == "" && !duet {
 				t.Errorf("duet %v: %s", duet, why)
@@ -179,9 +174,7 @@ func TestASearchIsASequenceByDefault(t *testing.T) {
 		p, err := plan.Known{
 			Drivers: []string{"server"},
 		}.Parse(fmt.Appendf(nil, twoArms, "", search, "", tt.mode))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		duet, why := p.Duet()
 		if duet != tt.duet || (p.Caution() != "") != tt.caution ||
 			!duet && tt.mode == "" && !strings.Contains(why, "compare.mode: duet") {

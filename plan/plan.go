@@ -162,7 +162,7 @@ var sources = list(wantTexts, raw.checked(func(s string) error {
 	if sourceRE.MatchString(s) {
 		return nil
 	}
-	return fmt.Errorf("%s is no address; want one of this host, such as 10.0.0.7", clip(s))
+	return refuse(s, "is no address; want one of this host, such as 10.0.0.7")
 }), "").distinct(clip)
 
 var placementKeys = section{

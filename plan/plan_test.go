@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -21,14 +22,10 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(file, got, 0o666))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf(
 			"%s is not what the code makes (-want +got; rewrite with -update):\n%s",
@@ -48,9 +45,7 @@ func examples(t testing.TB) map[string][]byte {
 	all := map[string][]byte{}
 	for _, f := range files {
 		src, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		all[filepath.Base(f)] = src
 	}
 	return all
@@ -63,6 +58,14 @@ func mustParse(t testing.TB, src string) *plan.Plan {
 		t.Fatalf("Parse:\n%v\nof\n%s", err, src)
 	}
 	return p
+}
+
+// rule returns the rule stat(arg) < threshold, over so many operations at least.
+func rule(source, stat, arg string, threshold float64, unit string, least int) plan.SLO {
+	return plan.SLO{
+		Source: source, Stat: stat, Arg: arg, Less: true,
+		Threshold: threshold, Unit: unit, Min: least,
+	}
 }
 
 func TestExamples(t *testing.T) {
@@ -136,23 +139,8 @@ func TestParseFull(t *testing.T) {
 			Users: plan.PerEngine{"postgresql": 400, "mysql": 300},
 			Ramp:  5 * time.Second, Settle: 3 * time.Second, Measure: 10 * time.Second,
 			SLO: []plan.SLO{
-				{
-					Source:    "p95(op) < 300ms",
-					Stat:      "p95",
-					Arg:       "op",
-					Less:      true,
-					Threshold: 0.3,
-					Unit:      "s",
-				},
-				{
-					Source:    "rate(disconnected) < 1% min 200",
-					Stat:      "rate",
-					Arg:       "disconnected",
-					Less:      true,
-					Threshold: 0.01,
-					Unit:      "fraction",
-					Min:       200,
-				},
+				rule("p95(op) < 300ms", "p95", "op", 0.3, "s", 0),
+				rule("rate(disconnected) < 1% min 200", "rate", "disconnected", 0.01, "fraction", 200),
 			},
 			Stages: []plan.Stage{
 				{At: 2 * time.Second, Storm: "reconnect", Share: 0.5, Over: 2 * time.Second},
@@ -168,31 +156,9 @@ func TestParseFull(t *testing.T) {
 			MaxUsers: 5000,
 			Mode:     plan.Tracking,
 			SLO: []plan.SLO{
-				{
-					Source:    "p99(op) < 2s",
-					Stat:      "p99",
-					Arg:       "op",
-					Less:      true,
-					Threshold: 2,
-					Unit:      "s",
-				},
-				{
-					Source:    "mean(op) < 100ms",
-					Stat:      "mean",
-					Arg:       "op",
-					Less:      true,
-					Threshold: 0.1,
-					Unit:      "s",
-				},
-				{
-					Source:    "rate(5xx) < 0.025% min 8000",
-					Stat:      "rate",
-					Arg:       "5xx",
-					Less:      true,
-					Threshold: 0.00025,
-					Unit:      "fraction",
-					Min:       8000,
-				},
+				rule("p99(op) < 2s", "p99", "op", 2, "s", 0),
+				rule("mean(op) < 100ms", "mean", "op", 0.1, "s", 0),
+				rule("rate(5xx) < 0.025% min 8000", "rate", "5xx", 0.00025, "fraction", 8000),
 				{
 					Source:    "cpu(app) < 85% for 30s",
 					Stat:      "cpu",
@@ -357,10 +323,10 @@ func TestPerEngine(t *testing.T) {
 		t.Errorf("one number for all: %d %v", n, ok)
 	}
 	u := plan.Unbounded{Start: plan.PerEngine{"mysql": 3}}
-	if n, ok := u.StartFor("mysql"); n != 3 || !ok {
+	if n, ok := u.Start.For("mysql"); n != 3 || !ok {
 		t.Errorf("number of the engine: %d %v", n, ok)
 	}
-	if n, ok := u.StartFor("postgresql"); n != 0 || ok {
+	if n, ok := u.Start.For("postgresql"); n != 0 || ok {
 		t.Errorf("number of an engine without one: %d %v", n, ok)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -52,10 +53,7 @@ func TestProbes(t *testing.T) {
 	if d := cmp.Diff(want, p.Probes); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	again := mustParse(t, p.String())
-	if d := cmp.Diff(want, again.Probes); d != "" || again.Digest() != p.Digest() {
-		t.Errorf("written and read again (-want +got):\n%s", d)
-	}
+	plan.ReadAgain(t, p)
 	// A plan without probes is written as before, so that its digest stays.
 	if text := mustParse(t, probed).String(); strings.Contains(text, "probes") {
 		t.Errorf("a plan without probes:\n%s", text)
@@ -71,11 +69,6 @@ probes: [{kind: agent, role: %s}]
 	if _, err := k.Parse(fmt.Appendf(nil, in, "proxy")); err != nil {
 		t.Error(err)
 	}
-	if _, err := k.Parse(fmt.Appendf(nil, in, "db")); err == nil ||
-		!strings.Contains(
-			err.Error(),
-			"the target external has no role \"proxy\" to watch; roles: generator, db",
-		) {
-		t.Errorf("error %v", err)
-	}
+	failure.Says(t, failure.Of(k.Parse(fmt.Appendf(nil, in, "db"))),
+		"the target external has no role \"proxy\" to watch; roles: generator, db")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -22,9 +23,7 @@ var problemCase = regexp.MustCompile(`(?ms)^== ([^\n]*?)(, with names)?\n(.*?)(^
 // remedy, and none a secret.
 func TestProblemsGolden(t *testing.T) {
 	src, err := os.ReadFile("testdata/problems.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var all strings.Builder
 	for _, c := range problemCase.FindAllStringSubmatch(string(src), -1) {
 		name := c[1]

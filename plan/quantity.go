@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -24,20 +23,20 @@ const MaxTime = 7 * 24 * time.Hour
 // parseDuration reads "5s", "90m", "1h30m": at least 0, at most seven days.
 func parseDuration(s string) (time.Duration, error) {
 	if numberRE.MatchString(s) && s != "0" {
-		return 0, fmt.Errorf("%s has no unit; write %ss for seconds", clip(s), s)
+		return 0, refuse(s, "has no unit; write %ss for seconds", s)
 	}
 	d, err := time.ParseDuration(s)
 	switch {
 	case strings.HasSuffix(s, "%"):
-		return 0, fmt.Errorf("%s is a percentage; want a time such as 5s or 1h30m", clip(s))
+		return 0, refuse(s, "is a percentage; want a time such as 5s or 1h30m")
 	case err != nil && strings.HasSuffix(s, "d"):
-		return 0, fmt.Errorf("%s is not a time; the largest unit is h, as in 36h", clip(s))
+		return 0, refuse(s, "is not a time; the largest unit is h, as in 36h")
 	case err != nil:
-		return 0, fmt.Errorf("%s is not a time; want one such as 300ms, 5s or 1h30m", clip(s))
+		return 0, refuse(s, "is not a time; want one such as 300ms, 5s or 1h30m")
 	case d < 0:
-		return 0, fmt.Errorf("%s is negative; want 0s or more", clip(s))
+		return 0, refuse(s, "is negative; want 0s or more")
 	case d > MaxTime:
-		return 0, fmt.Errorf("%s is more than seven days; want at most 168h", clip(s))
+		return 0, refuse(s, "is more than seven days; want at most 168h")
 	}
 	return d, nil
 }
@@ -61,19 +60,19 @@ func parsePercent(s string) (float64, error) {
 	num = strings.TrimRight(num, " ")
 	switch {
 	case !ok && strings.HasSuffix(s, "pp"):
-		return 0, fmt.Errorf("%s is in percentage points; want a percentage such as 25%%", clip(s))
+		return 0, refuse(s, "is in percentage points; want a percentage such as 25%%")
 	case !ok && decimalRE.MatchString(s):
 		if v, err := strconv.ParseFloat(s, 64); err == nil && v > 0 && v <= 1 {
-			return 0, fmt.Errorf("%s has no unit; write %s%%, or %s if a fraction is meant",
-				clip(s), s, formatPercent(v))
+			return 0, refuse(s, "has no unit; write %s%%, or %s if a fraction is meant",
+				s, formatPercent(v))
 		}
-		return 0, fmt.Errorf("%s has no unit; write %s%% if percent is meant", clip(s), s)
+		return 0, refuse(s, "has no unit; write %s%% if percent is meant", s)
 	case !ok:
-		return 0, fmt.Errorf("%s is not a percentage; want one such as 25%%", clip(s))
+		return 0, refuse(s, "is not a percentage; want one such as 25%%")
 	case strings.HasPrefix(num, "-"):
-		return 0, fmt.Errorf("%s is negative; want 0%% or more", clip(s))
+		return 0, refuse(s, "is negative; want 0%% or more")
 	case !decimalRE.MatchString(num):
-		return 0, fmt.Errorf("%s is not a percentage; want one such as 25%% or 0.5%%", clip(s))
+		return 0, refuse(s, "is not a percentage; want one such as 25%% or 0.5%%")
 	}
 	return strconv.ParseFloat(num+"e-2", 64)
 }
@@ -110,8 +109,7 @@ func parseMargin(s string) (MarginValue, error) {
 	if num, ok := strings.CutSuffix(s, "pp"); ok {
 		m.Points, text = true, strings.TrimRight(num, " ")+"%"
 		if !decimalRE.MatchString(strings.TrimSuffix(text, "%")) {
-			return m, fmt.Errorf(
-				"%s is not a margin; want 5%% (relative) or 0.1pp (percentage points)", clip(s))
+			return m, refuse(s, "is not a margin; want 5%% (relative) or 0.1pp (percentage points)")
 		}
 	}
 	var err error
@@ -119,8 +117,7 @@ func parseMargin(s string) (MarginValue, error) {
 		return m, err
 	}
 	if m.Value <= 0 || m.Value >= 1 {
-		return m, fmt.Errorf("%s is not a possible margin; want more than 0 and less than 100",
-			clip(s))
+		return m, refuse(s, "is not a possible margin; want more than 0 and less than 100")
 	}
 	return m, nil
 }
@@ -140,10 +137,10 @@ func (m MarginValue) String() string {
 // parseNumber reads a decimal number without unit.
 func parseNumber(s string) (float64, error) {
 	if strings.HasSuffix(s, "%") {
-		return 0, fmt.Errorf("%s is a percentage; want a number such as 0.1", clip(s))
+		return 0, refuse(s, "is a percentage; want a number such as 0.1")
 	}
 	if !decimalRE.MatchString(s) {
-		return 0, fmt.Errorf("%s is not a number; want one such as 0.1 or 2", clip(s))
+		return 0, refuse(s, "is not a number; want one such as 0.1 or 2")
 	}
 	return strconv.ParseFloat(s, 64)
 }
@@ -158,7 +155,7 @@ func parseInt(s string) (int, error) {
 		return 0, err
 	}
 	if v > math.MaxInt32 {
-		return 0, fmt.Errorf("%s is too large; want at most %d", clip(s), math.MaxInt32)
+		return 0, refuse(s, "is too large; want at most %d", math.MaxInt32)
 	}
 	return int(v), nil
 }
@@ -168,11 +165,11 @@ func parseUint(s string) (uint64, error) {
 	v, err := strconv.ParseUint(s, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s is too large; want at most %d", clip(s), uint64(math.MaxUint64))
+		return 0, refuse(s, "is too large; want at most %d", uint64(math.MaxUint64))
 	case strings.HasPrefix(s, "-") && numberRE.MatchString(s):
-		return 0, fmt.Errorf("%s is negative; want 0 or more", clip(s))
+		return 0, refuse(s, "is negative; want 0 or more")
 	case err != nil || s != strconv.FormatUint(v, 10):
-		return 0, fmt.Errorf("%s is not a whole number; want one such as 200", clip(s))
+		return 0, refuse(s, "is not a whole number; want one such as 200")
 	}
 	return v, nil
 }

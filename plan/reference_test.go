@@ -6,20 +6,18 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // current compares a generated file with what it should be, or writes it anew.
 func current(t *testing.T, file, want string) {
 	t.Helper()
 	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(file, []byte(want), 0o644))
 	}
 	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if string(got) != want {
 		t.Errorf("%s is not what the tables of keys say; run go test ./plan -update", file)
 	}
@@ -81,9 +79,7 @@ func TestReferenceGolden(t *testing.T) {
 	current(t, "testdata/schema.json", string(Schema()))
 	const page, from, to = "../docs/plan.md", "<!-- keys -->\n", "<!-- end -->\n"
 	src, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	head, rest, _ := strings.Cut(string(src), from)
 	_, tail, ok := strings.Cut(rest, to)
 	if !ok {

@@ -37,15 +37,14 @@ func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {
 // minutes; a third of the budget where that decides how many there are. The plan's values may be
 // out of range.
 func (p *Plan) defaultRetry() time.Duration {
-	if p.Compare.Auto() {
-		minutes := math.Ceil(p.Compare.Budget.Minutes() / 3)
-		return time.Duration(min(minutes, MaxTime.Minutes())) * time.Minute
+	minutes := p.Compare.Budget.Minutes() / 3
+	if !p.Compare.Auto() {
+		run := (p.RunLength(true, true) + BetweenRuns).Minutes()
+		blocks := (max(p.Compare.Blocks, 1) + 2) / 3
+		arms, engines := len(p.Compare.Arms), max(len(p.Database.Engine), 1)
+		minutes = max(run*float64(blocks)*float64(arms)*float64(engines), 1)
 	}
-	run := (p.RunLength(true, true) + BetweenRuns).Minutes()
-	blocks := (max(p.Compare.Blocks, 1) + 2) / 3
-	arms, engines := len(p.Compare.Arms), max(len(p.Database.Engine), 1)
-	minutes := math.Ceil(run * float64(blocks) * float64(arms) * float64(engines))
-	return time.Duration(min(max(minutes, 1), MaxTime.Minutes())) * time.Minute
+	return time.Duration(min(math.Ceil(minutes), MaxTime.Minutes())) * time.Minute
 }
 
 // SearchStart returns the number of users with which a search on an engine begins when nothing is
@@ -55,7 +54,7 @@ func (p *Plan) SearchStart(engine string) int {
 	if u == nil {
 		return 0
 	}
-	n, ok := u.StartFor(engine)
+	n, ok := u.Start.For(engine)
 	if !ok && p.Bounded != nil {
 		n, _ = p.Bounded.UsersFor(engine)
 	}

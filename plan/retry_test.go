@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // TestRetryIsTheTimeOfAThirdOfTheBlocks takes a run of 13 s and a search of 16 s with two windows
@@ -19,9 +21,7 @@ unbounded: {max_users: 900, budget: 16s}
 compare: {arms: {base: {}, new: {}}, combine: true}
 `
 	p, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if p.Compare.Retry != 6*time.Minute || !strings.Contains(p.String(), "\n  retry: 6m\n") {
 		t.Errorf("retry is %v, want 6m", p.Compare.Retry)
 	}
@@ -35,9 +35,6 @@ compare: {arms: {base: {}, new: {}}, combine: true}
 		_, err := Parse(
 			[]byte(strings.Replace(text, "combine: true", "combine: true, retry: "+value, 1)),
 		)
-		if want == "" && err != nil ||
-			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("retry: %s: %v", value, err)
-		}
+		failure.Want(t, err, want)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/failure"
 )
 
 // TestRows: every key has a text and a field, in the order of the fields, and every field a key.
@@ -46,21 +48,15 @@ func TestRows(t *testing.T) {
 
 func TestSchemaAgreesWithParse(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(Schema(), &schema); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, json.Unmarshal(Schema(), &schema))
 	valid := func(src []byte) []string {
 		var tree any
 		if err := yaml.Unmarshal(src, &tree); err != nil {
 			t.Fatalf("%v in\n%s", err, src)
 		}
 		raw, err := json.Marshal(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(raw, &tree); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
+		failure.None(t, json.Unmarshal(raw, &tree))
 		return validate(t, "plan", schema, tree)
 	}
 	files, err := filepath.Glob("../examples/*.yaml")
@@ -69,16 +65,12 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	}
 	for _, file := range files {
 		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if wrong := valid(src); wrong != nil {
 			t.Errorf("%s: %s", file, strings.Join(wrong, "\n"))
 		}
 		p, err := Parse(src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if wrong := valid([]byte(p.String())); wrong != nil {
 			t.Errorf("%s in canonical form: %s", file, strings.Join(wrong, "\n"))
 		}

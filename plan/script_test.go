@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // TestScript: a script alone is the behavior; its digest is of the content, wherever the file is
@@ -12,9 +14,7 @@ func TestScript(t *testing.T) {
 	const head = "name: n\ntarget: {driver: external, url: http://a}\n"
 	known := Known{Behaviors: []string{"b", Script}}
 	p, err := known.Parse([]byte(head + "workload: {script: ../chat.ts}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if p.Workload.Behavior != Script || p.Workload.Share != 1 || p.HasTest() {
 		t.Errorf("of a script alone: %+v", p.Workload)
 	}
@@ -51,8 +51,6 @@ func TestScript(t *testing.T) {
 			"has neither bounded nor unbounded nor sizing"},
 	} {
 		_, err := known.Parse([]byte(head + "workload: " + tt.workload + "\n" + tt.tests))
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
-		}
+		failure.Want(t, err, tt.want)
 	}
 }

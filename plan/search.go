@@ -65,9 +65,6 @@ const (
 	Staircase = "staircase"
 )
 
-// StartFor returns where the search starts on an engine and whether the plan sets it.
-func (u *Unbounded) StartFor(engine string) (int, bool) { return u.Start.For(engine) }
-
 // leastRange is the least value of $window: a rate of series that are sampled each second needs
 // some of them.
 const leastRange = 5 * time.Second

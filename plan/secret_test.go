@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -157,13 +158,8 @@ func TestReferences(t *testing.T) {
 			"name: n\ntarget: {driver: server, env: {X: '%s'}}\nworkload: {behavior: p}\nbounded: {users: 1}\n",
 			bad,
 		)
-		if _, err := plan.Parse([]byte(src)); err == nil ||
-			!strings.Contains(
-				err.Error(),
-				"2:35: target.env.X: holds a reference that is not complete",
-			) {
-			t.Errorf("%s: got %v", bad, err)
-		}
+		failure.Says(t, failure.Of(plan.Parse([]byte(src))),
+			"2:35: target.env.X: holds a reference that is not complete")
 	}
 }
 

@@ -72,12 +72,11 @@ func parseRates(s string) (Rates, error) {
 	}
 	switch {
 	case err != nil:
-		return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s",
-			clip(s))
+		return Rates{}, refuse(s, "is not a ramp; want one such as 5/s to 30/s, or 10/s")
 	case a < 0.001 || b > 1e6:
-		return Rates{}, fmt.Errorf("%s is out of range; want 0.001/s to 1000000/s", clip(s))
+		return Rates{}, refuse(s, "is out of range; want 0.001/s to 1000000/s")
 	case a > b:
-		return Rates{}, fmt.Errorf("%s goes down; want the slower rate first", clip(s))
+		return Rates{}, refuse(s, "goes down; want the slower rate first")
 	}
 	return Rates{a, b}, nil
 }
@@ -127,7 +126,7 @@ var memoryUnits = units{{"GB", 1 << 30}, {"MB", 1 << 20}}
 func parseMemory(s string) (Memory, error) {
 	v, ok := memoryUnits.parse(strings.Replace(s, "iB", "B", 1))
 	if !ok {
-		return 0, fmt.Errorf("%s is no amount of memory; want one such as 4GB or 512MB", clip(s))
+		return 0, refuse(s, "is no amount of memory; want one such as 4GB or 512MB")
 	}
 	return Memory(v), nil
 }

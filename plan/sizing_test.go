@@ -3,6 +3,8 @@ package plan
 import (
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 func TestRamp(t *testing.T) {
@@ -34,12 +36,8 @@ func TestSizing(t *testing.T) {
 		p, err := Parse(
 			[]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b}\n" + text + "\n"),
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
-			t.Errorf("%v in\n%s", err, p)
-		}
+		failure.None(t, err)
+		ReadAgain(t, p)
 	}
 }
 

@@ -113,12 +113,12 @@ func rulesType() valueType {
 	return t.describing(object{"minItems": 1})
 }
 
-func readRule(d *decoder, path string, n *yaml.Node, to *SLO) {
+func readRule(n node, to *SLO) {
 	if n.Kind == yaml.MappingNode {
-		d.fail(n, path, `is a mapping; put the rule in quotes: "promql: EXPR < 0.5"`)
+		n.fail(`is a mapping; put the rule in quotes: "promql: EXPR < 0.5"`)
 		return
 	}
-	decodeScalar("a rule", ParseSLO)(d, path, n, to)
+	decodeScalar("a rule", ParseSLO)(n, to)
 }
 
 // Units of [SLO.Threshold].
@@ -157,12 +157,9 @@ var (
 // that is only a warning stops nothing and breaks nothing; it is reported.
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
-	if strings.ContainsFunc(text, func(r rune) bool {
-		return r < ' ' || r == 0x7f || r == '\uFFFD'
-	}) {
-		return SLO{}, fmt.Errorf(
-			"%s holds a line break, a tab or a control character; write the rule on one line",
-			clip(s))
+	if strings.ContainsFunc(text, func(r rune) bool { return isControl(r) || r == '\uFFFD' }) {
+		return SLO{}, refuse(s,
+			"holds a line break, a tab or a control character; write the rule on one line")
 	}
 	if len(text) > 1000 {
 		return SLO{}, errors.New(
@@ -188,7 +185,7 @@ const ruleShape = `want STAT(op|role) < VALUE [for D] [over D] [min N] [grace D]
 func parseRule(text string) (SLO, error) {
 	m := ruleRE.FindStringSubmatch(text)
 	if m == nil {
-		return SLO{}, fmt.Errorf("%s is not a rule; %s", clip(text), ruleShape)
+		return SLO{}, refuse(text, "is not a rule; %s", ruleShape)
 	}
 	var r SLO
 	stat, service := strings.CutPrefix(m[1], "service")
@@ -210,7 +207,7 @@ func parseRule(text string) (SLO, error) {
 	r.Less = true
 	words := strings.Fields(m[4])
 	if len(words) == 0 {
-		return SLO{}, fmt.Errorf("%s has no value; %s", clip(text), ruleShape)
+		return SLO{}, refuse(text, "has no value; %s", ruleShape)
 	}
 	if err := r.setThreshold(words[0]); err != nil {
 		return SLO{}, err
@@ -233,7 +230,7 @@ func (r *SLO) setStat(stat, arg string) error {
 	case statRE.MatchString(r.Stat):
 		p, err := strconv.ParseFloat(r.Stat[1:], 64)
 		if err != nil || p < 50 || p > 99.9 {
-			return fmt.Errorf("%s is out of range; want p50 to p99.9", clip(stat))
+			return refuse(stat, "is out of range; want p50 to p99.9")
 		}
 		r.Stat, r.Unit = "p"+formatNumber(p), Seconds
 	case r.Stat == "rate", r.Stat == "cpu":
@@ -245,8 +242,8 @@ func (r *SLO) setStat(stat, arg string) error {
 		}
 	default:
 		known := []string{"p50", "p90", "p95", "p99", "mean", "max", "rate", "cpu"}
-		return fmt.Errorf("%s is not a statistic; %swant p50 to p99.9, mean, max, rate or cpu",
-			clip(stat), hint(stat, known))
+		return refuse(stat, "is not a statistic; %swant p50 to p99.9, mean, max, rate or cpu",
+			hint(stat, known))
 	}
 	if !argRE.MatchString(arg) {
 		return fmt.Errorf(
@@ -294,21 +291,16 @@ func (r *SLO) setThreshold(word string) error {
 	return nil
 }
 
-// spans returns the options that are times, by name.
-func (r *SLO) spans() map[string]*time.Duration {
-	return map[string]*time.Duration{"for": &r.For, "over": &r.Over, "grace": &r.Grace}
-}
-
 // setOptions reads the options behind the limit, each at most once.
 func (r *SLO) setOptions(words []string) error {
 	seen := map[string]bool{}
 	for len(words) > 0 {
 		key := words[0]
-		span := r.spans()[key]
+		span := map[string]*time.Duration{"for": &r.For, "over": &r.Over, "grace": &r.Grace}[key]
 		switch {
 		case span == nil && key != "min" && key != "warning":
-			return fmt.Errorf("%s after the limit is not understood; "+
-				"want only [for D] [over D] [min N] [grace D] [warning]", clip(strings.Join(words, " ")))
+			return refuse(strings.Join(words, " "), "after the limit is not understood; "+
+				"want only [for D] [over D] [min N] [grace D] [warning]")
 		case seen[key]:
 			return fmt.Errorf("%q is there twice; keep one", key)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -23,47 +24,11 @@ func TestParseSLO(t *testing.T) {
 			Unit:      "s",
 			For:       30 * time.Second,
 		}},
-		{" P99.90( op )<0.25s ", plan.SLO{
-			Source:    "p99.9(op) < 250ms",
-			Stat:      "p99.9",
-			Arg:       "op",
-			Less:      true,
-			Threshold: 0.25,
-			Unit:      "s",
-		}},
-		{"rate( failed_checks ) < 1%", plan.SLO{
-			Source:    "rate(failed_checks) < 1% min 200",
-			Stat:      "rate",
-			Arg:       "failed_checks",
-			Less:      true,
-			Threshold: 0.01,
-			Unit:      "fraction",
-			Min:       200,
-		}},
-		{"p95(GET /api/{id}) < 1s", plan.SLO{
-			Source:    "p95(GET /api/{id}) < 1s",
-			Stat:      "p95",
-			Arg:       "GET /api/{id}",
-			Less:      true,
-			Threshold: 1,
-			Unit:      "s",
-		}},
-		{"mean(op) < 100ms", plan.SLO{
-			Source:    "mean(op) < 100ms",
-			Stat:      "mean",
-			Arg:       "op",
-			Less:      true,
-			Threshold: 0.1,
-			Unit:      "s",
-		}},
-		{"max(login) < 1m30s", plan.SLO{
-			Source:    "max(login) < 1m30s",
-			Stat:      "max",
-			Arg:       "login",
-			Less:      true,
-			Threshold: 90,
-			Unit:      "s",
-		}},
+		{" P99.90( op )<0.25s ", rule("p99.9(op) < 250ms", "p99.9", "op", 0.25, "s", 0)},
+		{"rate( failed_checks ) < 1%", rule("rate(failed_checks) < 1% min 200", "rate", "failed_checks", 0.01, "fraction", 200)},
+		{"p95(GET /api/{id}) < 1s", rule("p95(GET /api/{id}) < 1s", "p95", "GET /api/{id}", 1, "s", 0)},
+		{"mean(op) < 100ms", rule("mean(op) < 100ms", "mean", "op", 0.1, "s", 0)},
+		{"max(login) < 1m30s", rule("max(login) < 1m30s", "max", "login", 90, "s", 0)},
 		{"service.p99(op) < 2s", plan.SLO{
 			Source:    "service.p99(op) < 2s",
 			Service:   true,
@@ -73,50 +38,11 @@ func TestParseSLO(t *testing.T) {
 			Threshold: 2,
 			Unit:      "s",
 		}},
-		{"p95(delivery) < 500ms", plan.SLO{
-			Source:    "p95(delivery) < 500ms",
-			Stat:      "p95",
-			Arg:       "delivery",
-			Less:      true,
-			Threshold: 0.5,
-			Unit:      "s",
-		}},
-		{"rate(5xx) < 0.025% min 8000", plan.SLO{
-			Source:    "rate(5xx) < 0.025% min 8000",
-			Stat:      "rate",
-			Arg:       "5xx",
-			Less:      true,
-			Threshold: 0.00025,
-			Unit:      "fraction",
-			Min:       8000,
-		}},
-		{"rate(timeout) < 0.025%", plan.SLO{
-			Source:    "rate(timeout) < 0.025% min 8000",
-			Stat:      "rate",
-			Arg:       "timeout",
-			Less:      true,
-			Threshold: 0.00025,
-			Unit:      "fraction",
-			Min:       8000,
-		}},
-		{"rate(errors) < 3%", plan.SLO{
-			Source:    "rate(errors) < 3% min 67",
-			Stat:      "rate",
-			Arg:       "errors",
-			Less:      true,
-			Threshold: 0.03,
-			Unit:      "fraction",
-			Min:       67,
-		}},
-		{"rate(disconnected) < 1%", plan.SLO{
-			Source:    "rate(disconnected) < 1% min 200",
-			Stat:      "rate",
-			Arg:       "disconnected",
-			Less:      true,
-			Threshold: 0.01,
-			Unit:      "fraction",
-			Min:       200,
-		}},
+		{"p95(delivery) < 500ms", rule("p95(delivery) < 500ms", "p95", "delivery", 0.5, "s", 0)},
+		{"rate(5xx) < 0.025% min 8000", rule("rate(5xx) < 0.025% min 8000", "rate", "5xx", 0.00025, "fraction", 8000)},
+		{"rate(timeout) < 0.025%", rule("rate(timeout) < 0.025% min 8000", "rate", "timeout", 0.00025, "fraction", 8000)},
+		{"rate(errors) < 3%", rule("rate(errors) < 3% min 67", "rate", "errors", 0.03, "fraction", 67)},
+		{"rate(disconnected) < 1%", rule("rate(disconnected) < 1% min 200", "rate", "disconnected", 0.01, "fraction", 200)},
 		{"rate(4xx) < 1% min 50 for 1m", plan.SLO{
 			Source:    "rate(4xx) < 1% for 1m min 50",
 			Stat:      "rate",
@@ -127,14 +53,7 @@ func TestParseSLO(t *testing.T) {
 			For:       time.Minute,
 			Min:       50,
 		}},
-		{"cpu(app) < 85%", plan.SLO{
-			Source:    "cpu(app) < 85%",
-			Stat:      "cpu",
-			Arg:       "app",
-			Less:      true,
-			Threshold: 0.85,
-			Unit:      "fraction",
-		}},
+		{"cpu(app) < 85%", rule("cpu(app) < 85%", "cpu", "app", 0.85, "fraction", 0)},
 		{"promql: sum(rate(x[1m])) / 2 < 0.5", plan.SLO{
 			Source:    "promql: sum(rate(x[1m])) / 2 < 0.5",
 			Stat:      "promql",
@@ -174,9 +93,7 @@ func TestParseSLO(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
 			got, err := plan.ParseSLO(tt.in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("ParseSLO (-want +got):\n%s", diff)
 			}

@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 func TestSource(t *testing.T) {
@@ -22,9 +24,7 @@ func TestSource(t *testing.T) {
 		text + "source: {repo: ., base: v1}\n": "write the revision of the new arm",
 		without + given:                        "only a comparison has two revisions",
 	} {
-		if _, err := Parse([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q in it", err, want)
-		}
+		failure.Says(t, failure.Of(Parse([]byte(in))), want)
 	}
 	if p, err := Parse([]byte(text)); err != nil || p.Source != nil || strings.Contains(p.String(), "source") {
 		t.Errorf("%v\n%s", err, p)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -56,9 +57,7 @@ func TestDuetElsewhere(t *testing.T) {
 				return fmt.Appendf(nil, elsewhere, 1, tt.target, tt.sections, tt.arm, mode)
 			}
 			p, err := external.Parse(source(""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if duet, why := p.Duet(); duet || why == "" ||
 				tt.why == "" && !strings.Contains(why, "not paused") {
 				t.Errorf("without a mode: duet %v (%s)", duet, why)
@@ -97,21 +96,12 @@ func TestSwapRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := external.Parse(fmt.Appendf(nil, elsewhere, 1, tt.target, "", tt.arm, tt.keys))
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) ||
-					strings.Contains(err.Error(), "\n") {
-					t.Errorf("got %v, want %s", err, tt.want)
-				}
+				failure.Says(t, err, tt.want)
+				failure.Hides(t, err, "\n")
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if again, err := plan.ParseStored([]byte(p.String())); err != nil ||
-				again.Digest() != p.Digest() ||
-				again.Compare.Swap != p.Compare.Swap ||
-				p.Compare.Swap != strings.Contains(p.String(), "swap: true") {
-				t.Errorf("its canonical form: %v\n%s", err, p)
-			}
+			failure.None(t, err)
+			plan.ReadAgain(t, p)
 		})
 	}
 	started := strings.Replace(
@@ -120,10 +110,8 @@ func TestSwapRefused(t *testing.T) {
 		"driver: process, command: [x]",
 		1,
 	)
-	if _, err := (plan.Known{Drivers: []string{plan.Process}}).Parse([]byte(started)); err == nil ||
-		!strings.Contains(err.Error(), "compare.swap: exchanges") {
-		t.Errorf("servers that are started: %v", err)
-	}
+	failure.Says(t, failure.Of((plan.Known{Drivers: []string{plan.Process}}).Parse([]byte(started))),
+		"compare.swap: exchanges")
 }
 
 // A throughput cannot be judged where the turns of others take time that costs no user any.
@@ -131,9 +119,7 @@ func TestThroughputElsewhere(t *testing.T) {
 	_, err := external.Parse(
 		fmt.Appendf(nil, elsewhere, 1, "", "", "", ", mode: duet, margin: {throughput(post): 5%}"),
 	)
-	if err == nil || !strings.Contains(err.Error(), "remove throughput(post) from compare.margin") {
-		t.Errorf("%v", err)
-	}
+	failure.Says(t, err, "remove throughput(post) from compare.margin")
 	if _, err := external.Parse(fmt.Appendf(nil, elsewhere, 1, "", "", "", ", mode: sequence, margin: {throughput(post): 5%}")); err != nil {
 		t.Errorf("in a sequence: %v", err)
 	}
@@ -146,9 +132,7 @@ func TestPlaces(t *testing.T) {
 		p, err := external.Parse(
 			fmt.Appendf(nil, elsewhere, seed, ", install: [./deploy.sh]", "", arm, keys),
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		return p
 	}
 	third := `, third: {version: "2", url: "http://red", metrics_url: /m}`

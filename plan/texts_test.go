@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -34,23 +35,16 @@ func TestParseReport(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := plan.ParseReport([]byte(tt.src))
-			if err == nil || !strings.Contains(err.Error(), tt.want) ||
-				strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("got %v, want %s", err, tt.want)
-			}
+			failure.Says(t, err, tt.want)
+			failure.Hides(t, err, "hunter2")
 		})
 	}
 }
 
 func TestReportOfAPlan(t *testing.T) {
 	const head = "name: n\ntarget: {driver: s}\nworkload: {behavior: b}\nbounded: {users: 1}\n"
-	if _, err := plan.Parse([]byte(head + "report: {comments: mine}\n")); err == nil ||
-		!strings.Contains(
-			err.Error(),
-			"5:9: report: only the report of a comparison has these texts; add compare, or remove them",
-		) {
-		t.Errorf("without arms: %v", err)
-	}
+	failure.Says(t, failure.Of(plan.Parse([]byte(head+"report: {comments: mine}\n"))),
+		"5:9: report: only the report of a comparison has these texts; add compare, or remove them")
 	p := mustParse(
 		t,
 		head+"compare: {arms: {base: {}, new: {}}}\nreport: {comments: mine, action_items: [a, b]}\n",

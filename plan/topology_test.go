@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -33,10 +34,7 @@ func TestTopology(t *testing.T) {
 		if got := fmt.Sprintf("%d %d %q %s", p.Target.Instances, to.Apps, to.Proxy, to.Hosts); got != want {
 			t.Errorf("%s is %s, want %s", text, got, want)
 		}
-		again, err := withTopologies.Parse([]byte(p.String()))
-		if err != nil || again.Digest() != p.Digest() {
-			t.Errorf("%s read again: %v\n%s", text, err, p)
-		}
+		plan.ReadAgain(t, p)
 	}
 }
 
@@ -51,9 +49,7 @@ func TestReplicaNotes(t *testing.T) {
 		p, err := withTopologies.Parse(
 			fmt.Appendf(nil, topologyText, plan.Process, text+", command: [srv]"),
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if got := strings.Join(p.Notes(), "\n"); !strings.Contains(got, want) ||
 			(want == "") != (got == "") {
 			t.Errorf("%s: noted %q, want %q", text, got, want)
@@ -63,9 +59,7 @@ func TestReplicaNotes(t *testing.T) {
 	of, err := withTopologies.Parse(
 		fmt.Appendf(nil, arms, plan.Process, "{replicas: 1}, command: [srv]"),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if got := of.Notes(); len(got) != 1 || !strings.Contains(got[0], "for the arm base") {
 		t.Errorf("an arm reads from them: noted %q, want the other arm", got)
 	}
@@ -74,8 +68,6 @@ func TestReplicaNotes(t *testing.T) {
 		t.Errorf("a server that reads from them: %v, %v", p.Notes(), err)
 	}
 	none := strings.Replace(topologyText, "database: {engine: postgresql}\n", "", 1)
-	if _, err := withTopologies.Parse(fmt.Appendf(nil, none, "chat", `{replicas: 1}`)); err == nil ||
-		!strings.Contains(err.Error(), "add a section database") {
-		t.Errorf("replicas of no database: %v", err)
-	}
+	failure.Says(t, failure.Of(withTopologies.Parse(fmt.Appendf(nil, none, "chat", `{replicas: 1}`))),
+		"add a section database")
 }

@@ -76,12 +76,10 @@ const (
 const nameSyntax = "letters, digits, dot, underscore and dash, at most 64"
 
 // custom returns a type with its own functions.
-func custom[T any](read func(d *decoder, path string, n *yaml.Node, to *T),
+func custom[T any](read func(n node, to *T),
 	write func(e *encoder, depth int, key string, v T), schema func(valueType) object) valueType {
 	return valueType{
-		read: func(n node, to reflect.Value) {
-			read(n.d, n.path, n.Node, to.Addr().Interface().(*T))
-		},
+		read: func(n node, to reflect.Value) { read(n, to.Addr().Interface().(*T)) },
 		write: func(e *encoder, depth int, key string, v reflect.Value) {
 			write(e, depth, key, v.Interface().(T))
 		},
@@ -140,7 +138,7 @@ func (t valueType) matching(re *regexp.Regexp, remark string) valueType {
 		if re.MatchString(s) {
 			return nil
 		}
-		return fmt.Errorf("%s %s", clip(s), remark)
+		return refuse(s, "%s", remark)
 	})
 }
 
@@ -159,7 +157,7 @@ func oneOf(what, verb string, words ...string) valueType {
 			separator = " or "
 		}
 		list := strings.Join(words, separator)
-		return fmt.Errorf("%s is not %s; %s%s %s", clip(s), what, hint(s, words), verb, list)
+		return refuse(s, "is not %s; %s%s %s", what, hint(s, words), verb, list)
 	})
 }
 
@@ -254,7 +252,7 @@ func list(want string, item valueType, text string) valueType {
 				return
 			}
 			for i := range n.Content {
-				v := reflect.New(to.Type().Elem()).Elem()
+				v := element(to)
 				each.decode(n.item(i), v)
 				to.Set(reflect.Append(to, v))
 			}
@@ -290,8 +288,11 @@ func params(about string) valueType {
 	return mapping("a mapping such as {NAME: value}", text, about)
 }
 
-// orOne accepts a single value in place of a list of one.
-func (t valueType) orOne(item valueType) valueType {
+// element returns a new value of a list or mapping.
+func element(of reflect.Value) reflect.Value { return reflect.New(of.Type().Elem()).Elem() }
+
+// orSingle accepts a single value in place of several, which put makes of it.
+func (t valueType) orSingle(one valueType, put func(to, v reflect.Value)) valueType {
 	read := t.read
 	schema := t.schema
 	t.read = func(n node, to reflect.Value) {
@@ -299,20 +300,28 @@ func (t valueType) orOne(item valueType) valueType {
 			read(n, to)
 			return
 		}
-		v := reflect.New(to.Type().Elem()).Elem()
-		if item.decode(n, v); !v.IsZero() {
+		v := element(to)
+		one.decode(n, v)
+		put(to, v)
+	}
+	t.schema = func(t valueType) object { return anyOf(one.schema(one), schema(t)) }
+	return t
+}
+
+// orOne accepts a single value in place of a list of one.
+func (t valueType) orOne(item valueType) valueType {
+	return t.orSingle(item, func(to, v reflect.Value) {
+		if !v.IsZero() {
 			to.Set(reflect.Append(to, v))
 		}
-	}
-	t.schema = func(t valueType) object { return anyOf(item.schema(item), schema(t)) }
-	return t
+	})
 }
 
 // mapping returns the type of a mapping whose keys the author chooses; an empty one is nil, as if
 // the key were missing. It is written sorted by its keys.
 func mapping(want string, item valueType, text string) valueType {
 	add := func(to reflect.Value, name string, read func(reflect.Value)) {
-		v := reflect.New(to.Type().Elem()).Elem()
+		v := element(to)
 		read(v)
 		if to.IsNil() {
 			to.Set(reflect.MakeMap(to.Type()))
@@ -345,7 +354,7 @@ func ordered(want, field string, item valueType, text string) valueType {
 		return v.FieldByName(field)
 	}
 	add := func(to reflect.Value, name string, read func(reflect.Value)) {
-		v := reflect.New(to.Type().Elem()).Elem()
+		v := element(to)
 		v.FieldByName("Name").SetString(name)
 		read(part(v))
 		to.Set(reflect.Append(to, v))
@@ -418,20 +427,10 @@ func (t valueType) distinct(name func(string) string) valueType {
 
 // alone accepts a single value in place of a mapping with one key.
 func (t valueType) alone(name string, one valueType) valueType {
-	read := t.read
-	t.read = func(n node, to reflect.Value) {
-		if n.Kind != yaml.ScalarNode {
-			read(n, to)
-			return
-		}
-		v := reflect.New(to.Type().Elem()).Elem()
-		one.decode(n, v)
+	return t.orSingle(one, func(to, v reflect.Value) {
 		to.Set(reflect.MakeMap(to.Type()))
 		to.SetMapIndex(reflect.ValueOf(name), v)
-	}
-	schema := t.schema
-	t.schema = func(t valueType) object { return anyOf(one.schema(one), schema(t)) }
-	return t
+	})
 }
 
 // perEngine returns the type of one number, or of one for each engine. The one may be a word.
@@ -469,7 +468,7 @@ func parseText(s string) (string, error) {
 
 func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
-		return false, fmt.Errorf("%s is neither true nor false; write one of them", clip(s))
+		return false, refuse(s, "is neither true nor false; write one of them")
 	}
 	return s == "true", nil
 }

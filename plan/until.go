@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -35,13 +34,12 @@ func parseDiskLimit(s string) (DiskLimit, error) {
 	}
 	switch {
 	case !ok && vagueRE.MatchString(s):
-		return 0, fmt.Errorf(
-			"%s leaves open whether a thousand or 1024 is meant; want MiB, GiB or TiB, as in "+
-				"disk=10GiB", clip(s))
+		return 0, refuse(s, "leaves open whether a thousand or 1024 is meant; "+
+			"want MiB, GiB or TiB, as in disk=10GiB")
 	case !ok:
-		return 0, fmt.Errorf("%s is no stop rule; want one such as disk=10GiB", clip(s))
+		return 0, refuse(s, "is no stop rule; want one such as disk=10GiB")
 	case v < float64(leastDisk) || v > float64(mostDisk):
-		return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastDisk, mostDisk)
+		return 0, refuse(s, "is out of range; want %s to %s", leastDisk, mostDisk)
 	}
 	return DiskLimit(v), nil
 }
@@ -56,14 +54,14 @@ type LastPart time.Duration
 func parseLastPart(s string) (LastPart, error) {
 	rest, ok := strings.CutPrefix(s, "last ")
 	if !ok {
-		return 0, fmt.Errorf("%s does not name a part; want the last one, as in last 60m", clip(s))
+		return 0, refuse(s, "does not name a part; want the last one, as in last 60m")
 	}
 	d, err := parseDuration(strings.TrimSpace(rest))
 	if err != nil {
 		return 0, err
 	}
 	if d < time.Second || d%time.Second != 0 {
-		return 0, fmt.Errorf("%s cannot be measured; want whole seconds, at least last 1s", clip(s))
+		return 0, refuse(s, "cannot be measured; want whole seconds, at least last 1s")
 	}
 	return LastPart(d), nil
 }

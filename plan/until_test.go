@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 func TestDiskLimits(t *testing.T) {
@@ -34,9 +36,7 @@ func TestDiskLimits(t *testing.T) {
 		"":             "no stop rule",
 		"disk=10 G":    "1024",
 	} {
-		if got, err := parseDiskLimit(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %d, %v; want an error with %q", text, got, err, want)
-		}
+		failure.Says(t, failure.Of(parseDiskLimit(text)), want)
 	}
 }
 
@@ -64,9 +64,7 @@ func TestLastParts(t *testing.T) {
 		"last 0s":    "whole seconds",
 		"last 10%":   "percentage",
 	} {
-		if got, err := parseLastPart(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %v; want an error with %q", text, got, err, want)
-		}
+		failure.Says(t, failure.Of(parseLastPart(text)), want)
 	}
 }
 
@@ -80,11 +78,7 @@ func TestUntilAndWindow(t *testing.T) {
 	if err != nil || p.Bounded.Until != 10<<30 || time.Duration(p.Bounded.Window) != time.Minute {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	again, err := Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() || again.Bounded.Until != p.Bounded.Until ||
-		again.Bounded.Window != p.Bounded.Window {
-		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
-	}
+	ReadAgain(t, p)
 	plain, err := Parse([]byte(planWith("ramp: 1m", "")))
 	if err != nil || strings.Contains(plain.String(), "until") ||
 		strings.Contains(plain.String(), "window") {

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 )
 
@@ -78,11 +77,8 @@ var (
 		if digestRE.MatchString(s) {
 			return nil
 		}
-		return fmt.Errorf(
-			"%s is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, "+
-				"or remove it",
-			clip(s),
-		)
+		return refuse(s, "is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, "+
+			"or remove it")
 	})
 )
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -38,9 +39,7 @@ func TestWithin(t *testing.T) {
 				src = strings.Replace(src, "measure: auto", "measure: "+tt.measure, 1)
 			}
 			p, err := plan.Parse([]byte(src))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			q, least := p.Within(tt.left, between)
 			if q == nil {
 				t.Fatalf("%v is too short, want %v", tt.left, least)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/cmd/verbs"
+	"plimsoll/internal/failure"
 )
 
 // asProgram makes the test's own program plimsoll.
@@ -27,22 +28,16 @@ func made(t *testing.T) (program, dir string) {
 	t.Helper()
 	t.Setenv(asProgram, "1")
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	dir = t.TempDir()
-	if err := write(t.Context(), program, dir); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, write(t.Context(), program, dir))
 	return program, dir
 }
 
 func text(t *testing.T, path ...string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return string(b)
 }
 
@@ -56,9 +51,7 @@ func TestEveryVerbAndFlag(t *testing.T) {
 		"fish": text(t, dir, "completions", "plimsoll.fish"),
 	}
 	help, err := exec.CommandContext(t.Context(), program, "help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	list := regexp.MustCompile(`(?m)^  ([a-z]+)\s`).FindAllSubmatch(help, -1)
 	flags := 0
 	for _, found := range list {
@@ -113,9 +106,7 @@ func TestBashCompletes(t *testing.T) {
 	_, dir := made(t)
 	files := t.TempDir()
 	for _, name := range []string{"plan.yaml", "pages"} {
-		if err := os.WriteFile(filepath.Join(files, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(filepath.Join(files, name), nil, 0o600))
 	}
 	for line, want := range map[string][]string{
 		"plimsoll ca":                        {"calibrate", "capacity"},

@@ -10,7 +10,6 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/datasets"
-	"plimsoll/evidence"
 	"plimsoll/internal/failure"
 	"plimsoll/target"
 )
@@ -92,26 +91,19 @@ func TestDataEndToEnd(t *testing.T) {
 func runOn(t *testing.T, dir, engine, dump string) {
 	t.Helper()
 	plan := filepath.Join(dir, "plan.yaml")
-	if err := os.WriteFile(plan, []byte(`
+	failure.None(t, os.WriteFile(plan, []byte(`
 name: filled
 target: {driver: refchat, dataset: `+dump+`, args: ["-hash=bcrypt:4"]}
 database: {engine: `+engine+`}
 workload: {behavior: mattermost, share: 50%, with: {poster: 50%}, pace: 0.1, params: {speed: "0.2"}}
 bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`), 0o644))
 	cmd, output := launch(t, inStore(dir, "run", "-keep", "-json", plan)...)
 	// A busy machine may void the run.
 	if status := wait(t, cmd, 2*time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("run: status %d\n%s", status, output.String())
 	}
-	var got evidence.Shown
-	if i := strings.Index(output.String(), "\n{"); i < 0 {
-		t.Fatalf("no JSON in\n%s", output.String())
-	} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {
-		t.Fatal(err)
-	}
+	got := shownIn(t, output.String())
 	var d target.Description
 	if err := json.Unmarshal(got.Manifest.Target, &d); err != nil ||
 		!strings.HasPrefix(d.Dataset, "tiny: 100 users, 3,000 posts, seed 1, sha256 ") {

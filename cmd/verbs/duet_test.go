@@ -126,7 +126,7 @@ func checkDuetRun(t *testing.T, r *record.Run) {
 	}
 	checkServed(t, r)
 	last, posts := 0, uint64(0)
-	if _, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
+	failure.None(t, failure.Of(r.EachSecond(func(second int, ws []*measure.Window) bool {
 		last = max(last, second)
 		for _, w := range ws {
 			if w.Name == "post" {
@@ -134,9 +134,7 @@ func checkDuetRun(t *testing.T, r *record.Run) {
 			}
 		}
 		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	// The time of others is not in the run.
 	if time.Duration(last)*time.Second > own+time.Second {
 		t.Errorf("the last second is %d; the phases end after %v", last, own)

@@ -208,12 +208,7 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 	if status != exit.OK && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s", status, output.String())
 	}
-	var got evidence.Shown
-	if i := strings.Index(output.String(), "\n{"); i < 0 {
-		t.Fatalf("no JSON in\n%s", output.String())
-	} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {
-		t.Fatalf("%v in\n%s", err, output.String())
-	}
+	got := shownIn(t, output.String())
 	ops := map[string]evidence.ShownOp{}
 	for _, o := range got.Ops {
 		ops[o.Name] = o
@@ -442,4 +437,15 @@ func TestCompareEndToEnd(t *testing.T) {
 		t.Errorf("report exits with %d, compare did with %d", again.ProcessState.ExitCode(), status)
 	}
 	nobodySurvives(t, root)
+}
+
+// shownIn returns the run that run -json has printed behind its talk.
+func shownIn(t *testing.T, output string) (got evidence.Shown) {
+	t.Helper()
+	i := strings.Index(output, "\n{")
+	if i < 0 {
+		t.Fatalf("no JSON in\n%s", output)
+	}
+	failure.None(t, json.NewDecoder(strings.NewReader(output[i:])).Decode(&got))
+	return got
 }

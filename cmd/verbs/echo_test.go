@@ -453,13 +453,11 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		},
 	})
 	failure.None(t, err)
-	if _, err := w.Seal(t.Context(), record.Validity{Findings: []record.Finding{{
+	failure.None(t, failure.Of(w.Seal(t.Context(), record.Validity{Findings: []record.Finding{{
 		Gate:  escapes,
 		Level: record.Red,
 		Text:  escapes,
-	}}}, ""); err != nil {
-		t.Fatal(err)
-	}
+	}}}, "")))
 	events := filepath.Join(w.Dir(), record.EventsFile)
 	writeText(
 		t,

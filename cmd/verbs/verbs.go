@@ -28,9 +28,9 @@ import (
 
 // serverVerb returns the verb of a service as the program carries it out.
 func serverVerb(s session.ServerVerb) verb {
-	run := func(ctx context.Context, a *app.App, _ *flag.FlagSet, args []string) error {
-		return usage.Foreign(a.Stdout, args, s.BadUsage, func(stdout io.Writer) error {
-			return s.Run(ctx, args, a.Env, stdout, a.Stderr)
+	run := func(ctx context.Context, a *app.App) error {
+		return usage.Foreign(a.Stdout, a.Given, s.BadUsage, func(stdout io.Writer) error {
+			return s.Run(ctx, a.Given, a.Env, stdout, a.Stderr)
 		})
 	}
 	return verb{s.Name, s.Args, s.Short, run}
@@ -39,9 +39,7 @@ func serverVerb(s session.ServerVerb) verb {
 // A verb is one of plimsoll's commands.
 type verb struct {
 	name, args, short string
-	// run parses its own flags from fs, which is named; run returns [flag.ErrHelp] when help is
-	// asked for.
-	run func(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error
+	run               app.Verb
 }
 
 // own are the verbs of every program.
@@ -145,13 +143,13 @@ func run(ctx context.Context, a *app.App, args []string) int {
 			return runVerb(ctx, a, v, args[1:])
 		}
 	}
-	plain.Fprintf(a.Stderr, "plimsoll: %s\n", noVerb(a, name))
+	a.Tellf("plimsoll: %s\n", noVerb(a, name))
 	return exit.Usage
 }
 
 // runVerb carries out one verb and returns the exit status.
 func runVerb(ctx context.Context, a *app.App, v verb, args []string) int {
-	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
+	a.Flags, a.Given = flag.NewFlagSet(v.name, flag.ContinueOnError), args
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.Stop, a.Clearance = cancel, new(session.Clearance)
@@ -163,7 +161,7 @@ func runVerb(ctx context.Context, a *app.App, v verb, args []string) int {
 		if missing != nil && !usage.AsksHelp(args) {
 			return missing
 		}
-		return v.run(ctx, a, fs, args)
+		return v.run(ctx, a)
 	})
 	if p, ok := errors.AsType[*boundary.Panic](err); ok {
 		a.Panicked(p)
@@ -176,13 +174,13 @@ func runVerb(ctx context.Context, a *app.App, v verb, args []string) int {
 		if missing != nil {
 			head += "\n\n" + missing.Error()
 		}
-		usage.Flags(a.Stdout, head, fs)
+		usage.Flags(a.Stdout, head, a.Flags)
 	case errors.As(err, &bad):
 		for _, text := range bad {
-			plain.Fprintf(a.Stderr, "plimsoll %s: %s\n", v.name, text)
+			a.Tellf("plimsoll %s: %s\n", v.name, text)
 		}
 	case err != nil && !exit.Printed(err) && !unread(ctx, err):
-		plain.Fprintf(a.Stderr, "plimsoll %s: %v\n", v.name, err)
+		a.Tellf("plimsoll %s: %v\n", v.name, err)
 	}
 	if a.Caught.Any() {
 		return exit.Worst(exit.Tool, exit.Of(err))
@@ -194,14 +192,14 @@ func runVerb(ctx context.Context, a *app.App, v verb, args []string) int {
 	return exit.OfSignal(by.signal)
 }
 
-func version(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	notices := fs.Bool(
+func version(_ context.Context, a *app.App) error {
+	notices := a.Flags.Bool(
 		"notices",
 		false,
 		"print the licenses and notices of all modules in this program",
 	)
-	asJSON := fs.Bool("json", false, "write the version as JSON")
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	asJSON := a.Flags.Bool("json", false, "write the version as JSON")
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	if *asJSON {

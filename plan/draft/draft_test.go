@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -78,9 +79,7 @@ func TestDrafts(t *testing.T) {
 			}
 			file := filepath.Join("testdata", name+".yaml")
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, os.WriteFile(file, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(file)
 			if err != nil || got != string(want) {

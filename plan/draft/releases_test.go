@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -80,9 +81,7 @@ compare:
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 			p, err := plan.Parse([]byte(got))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			for i, c := range []Contender{tt.v.Old, tt.v.New} {
 				if a := p.Compare.Arms[i]; a.Binary != c.Binary || a.URL.First() != c.URL ||
 					a.Version != c.Version {

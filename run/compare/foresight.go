@@ -46,7 +46,7 @@ func foresee(
 	}
 	if p.Unbounded != nil {
 		for _, e := range comparison.Engines(p) {
-			if _, ok := p.Unbounded.StartFor(e); !ok {
+			if _, ok := p.Unbounded.Start.For(e); !ok {
 				b.Most += p.RunLength(false, true) + plan.BetweenRuns // a pilot
 			}
 		}

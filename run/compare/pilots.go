@@ -16,7 +16,7 @@ func (r *runner) pilots(ctx context.Context) error {
 		return nil
 	}
 	for i, engine := range r.c.Engines {
-		if n, ok := u.StartFor(engine); ok {
+		if n, ok := u.Start.For(engine); ok {
 			r.c.Start[engine] = n
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
@@ -15,9 +16,7 @@ import (
 // A host sends what its gates need, its TCP counters and nothing of single cores.
 func TestAgentsHostIsSampled(t *testing.T) {
 	a, err := NewAgentHost("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer a.Close()
 	// no process here is an agent, which the probe reports
 	samples, _ := a.Sample(t.Context(), time.Now())
@@ -33,9 +32,7 @@ func TestAgentsHostIsSampled(t *testing.T) {
 		t.Errorf("%d samples are sent", len(samples))
 	}
 	own, err := os.Stat("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if slices.Contains(agentsOf(own), os.Getpid()) {
 		t.Error("a program that is no agent counts as one")
 	}
@@ -45,30 +42,20 @@ func TestAgentsHostIsSampled(t *testing.T) {
 func copyOf(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, b, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, os.WriteFile(to, b, 0o700))
 }
 
 // The agents of a program are its processes, also when a new build has taken the place of its file.
 func TestAgentsOfAReplacedProgram(t *testing.T) {
 	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "program")
 	copyOf(t, shell, file)
-	if err := os.WriteFile(filepath.Join(dir, "agent"), []byte("read line\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(dir, "agent"), []byte("read line\n"), 0o600))
 	in, end, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer in.Close()
 	p, err := lab.Start(t.Context(), lab.Spec{
 		Path:  file,
@@ -76,25 +63,17 @@ func TestAgentsOfAReplacedProgram(t *testing.T) {
 		Dir:   dir,
 		Stdin: in,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	own, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if !slices.Contains(agentsOf(own), p.PID()) {
 		t.Error("the agent is not seen")
 	}
 	copyOf(t, shell, file+".new")
-	if err := os.Rename(file+".new", file); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Rename(file+".new", file))
 	if !slices.Contains(agentsOf(own), p.PID()) {
 		t.Error("the agent is not seen when its file was replaced")
 	}
-	if err := end.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, end.Close())
 	<-p.Done()
 }

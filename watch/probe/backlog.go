@@ -60,7 +60,7 @@ func NewBacklog(roles []Role) *Backlog {
 	b := &Backlog{}
 	for _, r := range roles {
 		if r.CPU != nil {
-			b.roles = append(b.roles, &backlogRole{cpu: r.CPU, labels: label("role", r.Name)})
+			b.roles = append(b.roles, &backlogRole{cpu: r.CPU, labels: Labels("role", r.Name)})
 		}
 	}
 	if len(b.roles) == 0 {
@@ -188,14 +188,14 @@ func (b *Backlog) turn(used []time.Duration) {
 	if t.began.IsZero() || length <= 0 {
 		return
 	}
-	t.n = t.n + 1
-	t.pause = t.pause + t.before
-	t.squares = t.squares + t.before*t.before
+	t.n++
+	t.pause += t.before
+	t.squares += t.before * t.before
 	for i, r := range b.roles {
 		u := (used[i] - t.used[i]).Seconds() / length
-		r.sum = r.sum + u
-		r.squares = r.squares + u*u
-		r.product = r.product + u*t.before
+		r.sum += u
+		r.squares += u * u
+		r.product += u * t.before
 	}
 	t.began = time.Time{}
 }

@@ -49,7 +49,7 @@ func NewCgroups(roles []Role) *Cgroups { return newCgroups(roles, "/proc", "/sys
 func newCgroups(roles []Role, proc, sys string) *Cgroups {
 	c := &Cgroups{proc: proc, sys: sys}
 	for _, r := range roles {
-		c.roles = append(c.roles, &groupRole{Role: r, labels: label("role", r.Name)})
+		c.roles = append(c.roles, &groupRole{Role: r, labels: Labels("role", r.Name)})
 	}
 	return c
 }

@@ -178,7 +178,7 @@ func FuzzCgroup(f *testing.F) {
 	f.Add("nr_throttled 3\noom_kill 1\nmax 5\n")
 	f.Fuzz(func(t *testing.T, in string) {
 		for _, g := range groupFiles {
-			k := sink{labels: label("role", "a")}
+			k := sink{labels: Labels("role", "a")}
 			_ = g.parse([]byte(in), &k)
 			for _, s := range k.s {
 				if s.Value < 0 || s.Name == "" {

@@ -17,9 +17,8 @@ type PlainError string
 func (f PlainError) Error() string { return string(f) }
 
 // ConnectionError describes a connection error in words that hold no part of its address, user or
-// password; the errors of drivers quote them. fallback is its text for an unknown error. A
-// [PlainError] stays as it is.
-func ConnectionError(err error, fallback string) error {
+// password; the errors of drivers quote them. A [PlainError] stays as it is.
+func ConnectionError(err error) error {
 	var (
 		found     PlainError
 		errno     syscall.Errno
@@ -50,5 +49,5 @@ func ConnectionError(err error, fallback string) error {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return errors.New("no answer in time; is the server overloaded, or a firewall between?")
 	}
-	return errors.New(fallback)
+	return errors.New("the connection failed")
 }

@@ -92,7 +92,7 @@ type cpuStat struct {
 func newCPUStat(roles map[string][]int) (*cpuStat, error) {
 	c := &cpuStat{}
 	add := func(name string, cores []int) {
-		c.roles = append(c.roles, role{cores: cores, name: name, labels: label("role", name)})
+		c.roles = append(c.roles, role{cores: cores, name: name, labels: Labels("role", name)})
 	}
 	add("host", nil)
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
@@ -204,7 +204,7 @@ func (c *cpuStat) line(id []byte, f fields, k *sink, how reading) error {
 	if e == nil {
 		e = &core{id: int(n)}
 		for m, name := range modeNames {
-			e.labels[m] = label("cpu", string(id), "mode", name)
+			e.labels[m] = Labels("cpu", string(id), "mode", name)
 		}
 		c.cores[n] = e
 	}
@@ -238,9 +238,9 @@ func (c *cpuStat) shares(r *role, k *sink) error {
 	stealKnown := true
 	add := func(e *core) {
 		b, s, t := e.share()
-		busy = busy + b
-		steal = steal + s
-		total = total + t
+		busy += b
+		steal += s
+		total += t
 		if t > 0 {
 			hottest = max(hottest, b/t)
 		}

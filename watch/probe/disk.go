@@ -70,7 +70,7 @@ func (d *disks) scan(text []byte, k *sink, how reading) error {
 		dev := f.next()
 		x := d.known[string(dev)]
 		if x == nil {
-			x = &disk{skip: skipDisk(string(dev))}
+			x = &disk{skip: skippedDisk.Match(dev)}
 			d.known[string(dev)] = x
 		}
 		if x.skip {
@@ -113,10 +113,8 @@ func (x *disk) rates(elapsed time.Duration, ls []series.Label, k *sink) {
 	k.add("plimsoll_disk_queue_length", ls, d(weighted)/ms)
 }
 
-// skipDisk reports whether a device is a loop device, a RAM disk, a floppy or a partition (sda1,
-// nvme0n1p1, mmcblk0p1).
-func skipDisk(name string) bool { return skippedDisk.MatchString(name) }
-
+// skippedDisk is the name of a loop device, a RAM disk, a floppy or a partition (sda1, nvme0n1p1,
+// mmcblk0p1).
 var skippedDisk = regexp.MustCompile(
 	`^(loop|ram|zram|fd|sr)[0-9]+$|^(sd|hd|vd|xvd)[a-z]+[0-9]+$|[0-9]p[0-9]+$`,
 )

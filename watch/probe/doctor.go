@@ -100,12 +100,14 @@ func (c *chart) read(name string) string {
 func (c *chart) add(f HostFinding) { c.out = append(c.out, f) }
 
 // unread adds a finding that could not be made.
-func (c *chart) unread(f HostFinding) {
+func (c *chart) unknown(f HostFinding, have string) {
 	f.Severity = Unknown
-	f.Have = "could not be read"
+	f.Have = have
 	f.Fix = ""
 	c.add(f)
 }
+
+const unread = "could not be read"
 
 // judge adds a finding that is good, or of the given severity with its remedy.
 func (c *chart) judge(good bool, bad Severity, f HostFinding) {
@@ -142,7 +144,7 @@ func (c *chart) limits() {
 		case have == "unlimited":
 			c.judge(true, l.bad, f)
 		case err != nil:
-			c.unread(f)
+			c.unknown(f, unread)
 		default:
 			c.judge(n >= l.want, l.bad, f)
 		}
@@ -321,7 +323,7 @@ func (c *chart) sysctls() {
 			Fix:   fmt.Sprintf("sysctl -w %s=%q", s.name, s.want),
 		}
 		if have == "" {
-			c.unread(f)
+			c.unknown(f, unread)
 			continue
 		}
 		var numbers []int64
@@ -371,7 +373,7 @@ func (c *chart) conntrack() {
 func (c *chart) devices() {
 	entries, err := fs.ReadDir(c.files, "sys/class/net")
 	if err != nil {
-		c.add(HostFinding{Check: "network devices", Severity: Unknown, Have: "could not be read"})
+		c.unknown(HostFinding{Check: "network devices"}, unread)
 		return
 	}
 	for _, e := range entries {
@@ -387,11 +389,7 @@ func (c *chart) devices() {
 func (c *chart) ring(dev string) {
 	r, err := c.rings(dev)
 	if err != nil {
-		c.add(HostFinding{
-			Check:    "ring of " + dev,
-			Severity: Unknown,
-			Have:     "the driver does not tell: " + err.Error(),
-		})
+		c.unknown(HostFinding{Check: "ring of " + dev}, "the driver does not tell: "+err.Error())
 		return
 	}
 	// Every user's and every server's packets meet at the receiving end of a proxy.
@@ -426,11 +424,7 @@ func (c *chart) ring(dev string) {
 func (c *chart) offload(dev string) {
 	on, err := c.offloads(dev)
 	if err != nil {
-		c.add(HostFinding{
-			Check:    "offloads of " + dev,
-			Severity: Unknown,
-			Have:     "the driver does not tell: " + err.Error(),
-		})
+		c.unknown(HostFinding{Check: "offloads of " + dev}, "the driver does not tell: "+err.Error())
 		return
 	}
 	var have, off []string

@@ -39,10 +39,9 @@ func (c *chart) clock() {
 	f := HostFinding{Check: "clock source", Have: have, Want: "tsc, or the hypervisor's page of it"}
 	switch {
 	case have == "":
-		c.unread(f)
+		c.unknown(f, unread)
 	case !ok:
-		f.Severity = Unknown
-		c.add(f)
+		c.unknown(f, have)
 	default:
 		f.Why = known.why + "; a generator reads the clock several times for each operation"
 		if there := strings.Fields(c.read(clockDir + "/available_clocksource")); slices.Contains(
@@ -66,8 +65,7 @@ func (c *chart) clock() {
 		Fix:   "timedatectl set-ntp true  # or: systemctl enable --now chrony",
 	}
 	if err != nil {
-		f.Severity, f.Have, f.Fix = Unknown, "could not be read: "+err.Error(), ""
-		c.add(f)
+		c.unknown(f, unread+": "+err.Error())
 		return
 	}
 	if !synced {
@@ -86,11 +84,8 @@ func (c *chart) processor() {
 		}
 	}
 	if len(governors) == 0 {
-		c.add(HostFinding{
-			Check:    "CPU governor",
-			Severity: Unknown,
-			Have:     "no frequency scaling to be seen; in a virtual machine it is the host's",
-		})
+		c.unknown(HostFinding{Check: "CPU governor"},
+			"no frequency scaling to be seen; in a virtual machine it is the host's")
 	} else {
 		var have []string
 		for g, n := range governors {
@@ -110,20 +105,19 @@ func (c *chart) processor() {
 		Want:  "off for comparisons",
 		Why:   "speed then depends on how warm the package is and what the neighbors do; runs differ by more than releases",
 	}
+	turbo := func(off bool, fix string) {
+		f.Have = map[bool]string{true: "off", false: "on"}[off]
+		f.Fix = fix
+		c.judge(off, Advice, f)
+	}
 	switch off, boost := c.read("sys/devices/system/cpu/intel_pstate/no_turbo"), c.read("sys/devices/system/cpu/cpufreq/boost"); {
 	case off != "":
-		f.Have = map[bool]string{true: "off", false: "on"}[off == "1"]
-		f.Fix = "echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo"
-		c.judge(off == "1", Advice, f)
+		turbo(off == "1", "echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo")
 	case boost != "":
-		f.Have = map[bool]string{true: "off", false: "on"}[boost == "0"]
-		f.Fix = "echo 0 >/sys/devices/system/cpu/cpufreq/boost"
-		c.judge(boost == "0", Advice, f)
+		turbo(boost == "0", "echo 0 >/sys/devices/system/cpu/cpufreq/boost")
 	default:
-		f.Severity = Unknown
-		f.Have = "cannot be read here"
 		f.Why = ""
-		c.add(f)
+		c.unknown(f, "cannot be read here")
 	}
 }
 
@@ -141,7 +135,7 @@ func (c *chart) memory() {
 	}
 	mem := c.read("proc/meminfo")
 	if lineOf(mem, "SwapTotal") == "" {
-		c.add(HostFinding{Check: "swap", Severity: Unknown, Have: "could not be read"})
+		c.unknown(HostFinding{Check: "swap"}, unread)
 		return
 	}
 	total, free := kib(lineOf(mem, "SwapTotal")), kib(lineOf(mem, "SwapFree"))
@@ -167,7 +161,7 @@ func (c *chart) memory() {
 func (c *chart) cgroup() {
 	text := c.read("proc/self/cgroup")
 	if text == "" {
-		c.add(HostFinding{Check: "cgroup limits", Severity: Unknown, Have: "could not be read"})
+		c.unknown(HostFinding{Check: "cgroup limits"}, unread)
 		return
 	}
 	limited := false

@@ -1,9 +1,7 @@
 package probe
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 )
 
 // The capabilities (capabilities(7)) with which a program may sample all processes, and see the
@@ -31,15 +29,16 @@ func (c *chart) profiling() {
 	level, err := strconv.Atoi(paranoid)
 	caps, capsErr := strconv.ParseUint(lineOf(c.read("proc/self/status"), "CapEff"), 16, 64)
 	if err != nil || capsErr != nil {
-		c.unread(f)
+		c.unknown(f, unread)
 		return
 	}
 	all := caps&(capSysAdmin|capPerfmon) != 0
-	symbols := c.read("proc/sys/kernel/kptr_restrict") == "0" || caps&capSyslog != 0
+	restrict := c.read("proc/sys/kernel/kptr_restrict")
+	symbols := restrict == "0" || caps&capSyslog != 0
 	if all && symbols {
 		f.Have += ", with the right to sample all processes"
-	} else if restrict := c.read("proc/sys/kernel/kptr_restrict"); !symbols {
-		f.Have = fmt.Sprintf("%s, kptr_restrict %s", f.Have, strings.TrimSpace(restrict))
+	} else if !symbols {
+		f.Have += ", kptr_restrict " + restrict
 	}
 	c.judge((all || level <= 0) && symbols, Advice, f)
 }

@@ -163,7 +163,7 @@ var throttleNames = []column{
 // root of version 2) is absent.
 func throttling(role string) func([]byte, *sink) error {
 	t := newTable(throttleNames)
-	t.labels = label("role", role)
+	t.labels = Labels("role", role)
 	return t.parse
 }
 
@@ -197,7 +197,7 @@ func (s *softnet) parse(text []byte, k *sink) error {
 			return fmt.Errorf("line %d: core %d", i+1, cpu)
 		}
 		for len(s.labels) <= cpu {
-			s.labels = append(s.labels, label("cpu", fmt.Sprint(len(s.labels))))
+			s.labels = append(s.labels, Labels("cpu", fmt.Sprint(len(s.labels))))
 		}
 		k.add("node_softnet_processed_total", s.labels[cpu], float64(v[0]))
 		k.add("node_softnet_dropped_total", s.labels[cpu], float64(v[1]))

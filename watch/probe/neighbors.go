@@ -89,7 +89,7 @@ func (p *Neighbors) Sample(_ context.Context, t time.Time) ([]series.Sample, err
 	})
 	for _, name := range names[:min(len(names), mostNeighbors)] {
 		if cores := used[name] / span; cores >= leastNeighbors {
-			p.out.add("plimsoll_neighbor_cpu_ratio", label("program", name), cores)
+			p.out.add("plimsoll_neighbor_cpu_ratio", Labels("program", name), cores)
 		}
 	}
 	return p.out.s, nil

@@ -144,9 +144,9 @@ func newNIC(
 	n := &NICProbe{
 		device: device,
 		driver: driver,
-		rx:     label("device", device, "direction", "rx"),
-		tx:     label("device", device, "direction", "tx"),
-		out:    sink{labels: label("device", device)},
+		rx:     Labels("device", device, "direction", "rx"),
+		tx:     Labels("device", device, "direction", "tx"),
+		out:    sink{labels: Labels("device", device)},
 	}
 	for _, f := range []groupFile{
 		{"", "statistics/rx_missed_errors", scaled("node_network_receive_missed_errors_total", 1)},
@@ -209,9 +209,9 @@ func translate(names []string, device string) []counted {
 	}
 	var out []counted
 	for _, c := range nicCounters {
-		ls := label("device", device)
+		ls := Labels("device", device)
 		if c.limit != "" {
-			ls = label("device", device, "limit", c.limit)
+			ls = Labels("device", device, "limit", c.limit)
 		}
 		sum := counted{name: "plimsoll_nic_" + c.metric + "_total", labels: ls}
 		whole := false // of all queues

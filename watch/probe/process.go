@@ -72,11 +72,11 @@ func NewProcesses(roles []Role) *ProcessProbe {
 	for _, r := range roles {
 		p.roles = append(p.roles, &tree{
 			name: r.Name, pids: r.PIDs, group: r.CPU, roots: map[int]uint64{},
-			role:   label("role", r.Name),
-			user:   label("mode", "user", "role", r.Name),
-			system: label("mode", "system", "role", r.Name),
-			vol:    label("kind", "voluntary", "role", r.Name),
-			invol:  label("kind", "involuntary", "role", r.Name),
+			role:   Labels("role", r.Name),
+			user:   Labels("mode", "user", "role", r.Name),
+			system: Labels("mode", "system", "role", r.Name),
+			vol:    Labels("kind", "voluntary", "role", r.Name),
+			invol:  Labels("kind", "involuntary", "role", r.Name),
 		})
 	}
 	return p

@@ -71,7 +71,7 @@ type Prometheus struct {
 	late   map[target]bool          // whose scrape is too old to be stored as one of now
 	// the server's time at the last call, in seconds; 0 before the first
 	asked float64
-	out   []series.Sample
+	out   series.Samples
 	keys  map[string]bool
 	own   []series.Label
 	cpu   [2]float64 // all, busy
@@ -79,6 +79,8 @@ type Prometheus struct {
 
 // target is a source that the server scrapes.
 type target struct{ job, instance string }
+
+func (t target) String() string { return t.instance + " of the job " + t.job }
 
 // NewPrometheus makes the probe; it connects at the first sample.
 func NewPrometheus(c PrometheusConfig) (*Prometheus, error) {
@@ -90,7 +92,7 @@ func NewPrometheus(c PrometheusConfig) (*Prometheus, error) {
 		return nil, errors.New("prometheus URL with a query; want http://HOST:PORT")
 	}
 	p.accept = "application/json"
-	names := make([]string, 0, len(c.Prefixes)+len(c.Names))
+	var names []string
 	for _, x := range c.Prefixes {
 		names = append(names, x+".+")
 	}
@@ -102,7 +104,7 @@ func NewPrometheus(c PrometheusConfig) (*Prometheus, error) {
 		page: p, base: strings.TrimRight(c.URL, "/") + "/api/v1/query", conf: c,
 		metric: fmt.Sprintf("{__name__=~%q,%s}", strings.Join(names, "|"), c.Selector),
 		seen:   map[target]float64{}, every: map[target]time.Duration{}, late: map[target]bool{},
-		own: label("instance", c.Role+"-"+PrometheusInstance, "role", c.Role),
+		own: Labels("instance", c.Role+"-"+PrometheusInstance, "role", c.Role),
 	}, nil
 }
 
@@ -122,14 +124,14 @@ type answered struct {
 	Value  [2]any            `json:"value"`
 }
 
+func (a answered) target() target { return target{a.Metric["job"], a.Metric["instance"]} }
+
 // number returns the time of the evaluation in seconds and the value.
 func (a answered) number() (at, v float64, err error) {
 	at, ok := a.Value[0].(float64)
 	text, isText := a.Value[1].(string)
-	if !ok || !isText {
-		return 0, 0, errors.New("the server's answer has a value that is no number")
-	}
-	if v, err = strconv.ParseFloat(text, 64); err != nil {
+	v, err = strconv.ParseFloat(text, 64)
+	if !ok || !isText || err != nil {
 		return 0, 0, errors.New("the server's answer has a value that is no number")
 	}
 	return at, v, nil
@@ -189,16 +191,8 @@ func (p *Prometheus) Sample(ctx context.Context, _ time.Time) ([]series.Sample, 
 		maps.Copy(p.seen, fresh)
 	}
 	if p.cpu[0] > 0 {
-		p.out = append(p.out, series.Sample{
-			Name:   "plimsoll_agent_cpu_seconds_total",
-			Labels: p.own,
-			Value:  p.cpu[0],
-		},
-			series.Sample{
-				Name:   "plimsoll_agent_cpu_busy_seconds_total",
-				Labels: p.own,
-				Value:  p.cpu[1],
-			})
+		p.out.Add("plimsoll_agent_cpu_seconds_total", p.own, p.cpu[0])
+		p.out.Add("plimsoll_agent_cpu_busy_seconds_total", p.own, p.cpu[1])
 	}
 	return p.out, nil
 }
@@ -225,7 +219,7 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 	last := p.asked
 	clear(p.late)
 	for _, a := range all {
-		of := target{a.Metric["job"], a.Metric["instance"]}
+		of := a.target()
 		now, at, err := a.number()
 		switch {
 		case err != nil:
@@ -239,11 +233,7 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 				p.conf.Role,
 			)
 		case at < 0:
-			return nil, fmt.Errorf(
-				"the Prometheus server cannot scrape %s of the job %s (up is 0)",
-				of.instance,
-				of.job,
-			)
+			return nil, fmt.Errorf("the Prometheus server cannot scrape %s (up is 0)", of)
 		}
 		here[of], p.asked = true, now
 		if p.follow(of, at, now, last) {
@@ -255,11 +245,7 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 	}
 	for of := range p.seen {
 		if !here[of] {
-			return nil, fmt.Errorf(
-				"%s of the job %s is no target of the Prometheus server any more",
-				of.instance,
-				of.job,
-			)
+			return nil, fmt.Errorf("%s is no target of the Prometheus server any more", of)
 		}
 	}
 	return fresh, nil
@@ -286,28 +272,16 @@ func (p *Prometheus) follow(of target, at, now, last float64) (fresh bool) {
 func (p *Prometheus) checkAge(of target, at, now float64) error {
 	if every := p.every[of].Round(time.Second); every > longestEvery {
 		p.seen[of] = at // the next scrape may be sooner
-		return fmt.Errorf(
-			"%s of the job %s is scraped every %v, want %v at most: "+
-				"instant queries see a sample for %v",
-			of.instance,
-			of.job,
-			every,
-			longestEvery,
-			series.Lookback,
-		)
+		return fmt.Errorf("%s is scraped every %v, want %v at most: "+
+			"instant queries see a sample for %v", of, every, longestEvery, series.Lookback)
 	}
 	limit := oldest
 	if every := p.every[of]; every > 0 {
 		limit = min(oldest, every*5/2+2*time.Second)
 	}
 	if age := time.Duration((now - at) * float64(time.Second)); age > limit {
-		return fmt.Errorf(
-			"the last scrape of %s of the job %s is %v old, want less than %v",
-			of.instance,
-			of.job,
-			age.Round(time.Second),
-			limit.Round(time.Second),
-		)
+		return fmt.Errorf("the last scrape of %s is %v old, want less than %v",
+			of, age.Round(time.Second), limit.Round(time.Second))
 	}
 	return nil
 }
@@ -327,7 +301,7 @@ func (p *Prometheus) read(ctx context.Context, fresh map[target]float64) error {
 	exporters := map[target]bool{}
 	for _, a := range all {
 		if hasPrefix(a.Metric["__name__"], exporterPrefixes) {
-			exporters[target{a.Metric["job"], a.Metric["instance"]}] = true
+			exporters[a.target()] = true
 		}
 	}
 	p.keys = make(map[string]bool, len(all))
@@ -341,7 +315,7 @@ func (p *Prometheus) read(ctx context.Context, fresh map[target]float64) error {
 		if math.IsNaN(v) {
 			continue
 		}
-		name, of := a.Metric["__name__"], target{a.Metric["job"], a.Metric["instance"]}
+		name, of := a.Metric["__name__"], a.target()
 		if exporters[of] && hasPrefix(name, processPrefixes) {
 			continue
 		}

@@ -116,7 +116,7 @@ func (r *Runner) add(p *probed) {
 		panic("probe: Add after Run")
 	}
 	p.status.Name = p.name
-	p.label = label("probe", p.name)
+	p.label = Labels("probe", p.name)
 	r.probes = append(r.probes, p)
 }
 

@@ -78,7 +78,7 @@ func (s stub) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) 
 }
 
 func sampleOf(name string, v float64) []series.Sample {
-	return []series.Sample{{Name: name, Labels: label("role", "target"), Value: v}}
+	return []series.Sample{{Name: name, Labels: Labels("role", "target"), Value: v}}
 }
 
 // healthy is a probe that never fails.
@@ -188,32 +188,6 @@ func TestRunnerFailures(t *testing.T) {
 		}
 		if _, _, ok := r.Last(`other{role="target"}`); !ok {
 			t.Error("the other signal does not answer")
-		}
-	})
-}
-
-func TestRunnerMissedTicks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var db memory
-		r := NewRunner(&db, time.Second)
-		start := time.Now()
-		r.Add(stub{"late", func(context.Context, time.Time) ([]series.Sample, error) {
-			time.Sleep(2700 * time.Millisecond) // heeds no deadline
-			return sampleOf("late", 1), nil
-		}})
-		failure.None(t, runFor(t, r, 8*time.Second))
-		var got []time.Duration
-		for _, at := range db.with("late{") {
-			got = append(got, at.Sub(start))
-		}
-		if fmt.Sprint(got) != "[0s 3s 6s]" {
-			t.Errorf(
-				"samples at %v, want 0s 3s 6s: a late sample must not be followed by a burst",
-				got,
-			)
-		}
-		if st := r.Status()[0]; st.Missed != 6 {
-			t.Errorf("missed %d, want 6", st.Missed)
 		}
 	})
 }

@@ -4,7 +4,7 @@ import "plimsoll/watch/series"
 
 // sink collects the samples of one call in memory that is used again by the next.
 type sink struct {
-	s      []series.Sample
+	s      series.Samples
 	labels []series.Label // of the samples that have none of their own
 }
 
@@ -14,11 +14,12 @@ func (k *sink) add(name string, labels []series.Label, v float64) {
 	if labels == nil {
 		labels = k.labels
 	}
-	k.s = append(k.s, series.Sample{Name: name, Labels: labels, Value: v})
+	k.s.Add(name, labels, v)
 }
 
-// label makes the label list of a series; callers keep it, so that a sample costs no allocation.
-func label(pairs ...string) []series.Label {
+// Labels makes the label list of a series, of names and values in turn; callers keep it, so that a
+// sample costs no allocation.
+func Labels(pairs ...string) []series.Label {
 	l := make([]series.Label, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
 		l = append(l, series.Label{Name: pairs[i], Value: pairs[i+1]})
@@ -48,7 +49,7 @@ func (n *named) get(value []byte) []series.Label {
 		if n.lists == nil {
 			n.lists = map[string][]series.Label{}
 		}
-		l = label(n.label, string(value))
+		l = Labels(n.label, string(value))
 		n.lists[string(value)] = l
 	}
 	return l

@@ -16,7 +16,7 @@ import (
 func TestStack(t *testing.T) {
 	dir := t.TempDir()
 	failure.None(t, os.CopyFS(filepath.Join(dir, "net"), os.DirFS("testdata/proc/net")))
-	s, err := newStack(dir, label("role", "db", "instance", "db-0"))
+	s, err := newStack(dir, Labels("role", "db", "instance", "db-0"))
 	failure.None(t, err)
 	if s.Name() != "network db-0" {
 		t.Errorf("name %q", s.Name())

@@ -76,7 +76,7 @@ type Lag struct {
 	Trail
 	name, distance string
 	labels         []series.Label
-	out            []series.Sample
+	out            series.Samples
 }
 
 // NewLag returns the lag of a copy whose distance is counted in a unit such as bytes.
@@ -93,8 +93,8 @@ func (l *Lag) Name() string { return l.name }
 
 // Samples returns the series of a lag, valid until the next call.
 func (l *Lag) Samples(seconds float64, distance uint64) []series.Sample {
-	l.out = append(l.out[:0],
-		series.Sample{Name: "plimsoll_replication_lag_seconds", Labels: l.labels, Value: seconds},
-		series.Sample{Name: l.distance, Labels: l.labels, Value: float64(distance)})
+	l.out = l.out[:0]
+	l.out.Add("plimsoll_replication_lag_seconds", l.labels, seconds)
+	l.out.Add(l.distance, l.labels, float64(distance))
 	return l.out
 }

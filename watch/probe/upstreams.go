@@ -146,20 +146,13 @@ func (u *Upstreams) line(line []byte) {
 			return
 		}
 		x = new(upstream)
-		x.time = u.with("upstream", string(f[0]))
+		x.time = slices.Concat(u.labels, Labels("upstream", string(f[0])))
 		for i := range x.code {
-			x.code[i] = append(u.with("upstream", string(f[0])), series.Label{
-				Name:  "code",
-				Value: strconv.Itoa(i) + "xx",
-			})
+			x.code[i] = slices.Concat(x.time, Labels("code", strconv.Itoa(i)+"xx"))
 		}
 		u.sums[string(f[0])] = x
 		u.order = append(u.order, x)
 	}
 	x.seconds += seconds
 	x.codes[f[1][0]-'0']++
-}
-
-func (u *Upstreams) with(name, value string) []series.Label {
-	return slices.Concat(u.labels, []series.Label{{Name: name, Value: value}})
 }

@@ -16,7 +16,7 @@ import (
 func TestUpstreams(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	failure.None(t, os.WriteFile(path, []byte("10.0.0.1:1 200 9.000\n"), 0o600))
-	u, err := NewUpstreams(path, label("role", "proxy", "instance", "proxy-0")...)
+	u, err := NewUpstreams(path, Labels("role", "proxy", "instance", "proxy-0")...)
 	failure.None(t, err)
 	defer u.Close()
 	if u.Name() != "upstreams proxy-0" {

@@ -15,38 +15,44 @@ const (
 	mostFolded = 150_000
 )
 
-// frames are the places in files that were sampled, by number.
-type frames struct {
-	keys []uint64 // file and offset
-	ids  map[uint64]uint32
+// A numbering numbers values in the order in which they first come.
+type numbering[T comparable] struct {
+	all []T
+	ids map[T]uint32
 }
 
-const offsetBits = 48
-
-func newFrames() frames { return frames{ids: map[uint64]uint32{}} }
-
-func (f *frames) id(file uint16, offset uint64) uint32 {
-	key := uint64(file)<<offsetBits | offset&(1<<offsetBits-1)
-	n, ok := f.ids[key]
+func (f *numbering[T]) number(x T) uint32 {
+	n, ok := f.ids[x]
 	if !ok {
-		n = uint32(len(f.keys))
-		f.keys = append(f.keys, key)
-		f.ids[key] = n
+		if f.ids == nil {
+			f.ids = map[T]uint32{}
+		}
+		n = uint32(len(f.all))
+		f.all = append(f.all, x)
+		f.ids[x] = n
 	}
 	return n
 }
 
-func (f *frames) at(n uint32) (file uint16, offset uint64) {
-	return uint16(f.keys[n]>>offsetBits) &^ perhaps, f.keys[n] & (1<<offsetBits - 1)
+// frames are the places in files that were sampled, by number: file and offset.
+type frames struct{ numbering[uint64] }
+
+const offsetBits = 48
+
+func (f *frames) id(file uint16, offset uint64) uint32 {
+	return f.number(uint64(file)<<offsetBits | offset&(1<<offsetBits-1))
 }
 
-func (f *frames) perhaps(n uint32) bool { return uint16(f.keys[n]>>offsetBits)&perhaps != 0 }
+func (f *frames) at(n uint32) (file uint16, offset uint64) {
+	return uint16(f.all[n]>>offsetBits) &^ perhaps, f.all[n] & (1<<offsetBits - 1)
+}
+
+func (f *frames) perhaps(n uint32) bool { return uint16(f.all[n]>>offsetBits)&perhaps != 0 }
 
 // folded are stacks of functions: those of addresses, folded.
 type folded struct {
 	roles     int
-	functions []Symbol
-	ids       map[Symbol]uint32
+	functions numbering[Symbol]
 	programs  map[string]symbols.Executable // by the name of their file
 	tally     *tally
 }
@@ -54,20 +60,9 @@ type folded struct {
 func newFolded(roles int) *folded {
 	return &folded{
 		roles:    roles,
-		ids:      map[Symbol]uint32{},
 		programs: map[string]symbols.Executable{},
 		tally:    newTally(roles),
 	}
-}
-
-func (f *folded) id(fn Symbol) uint32 {
-	n, ok := f.ids[fn]
-	if !ok {
-		n = uint32(len(f.functions))
-		f.functions = append(f.functions, fn)
-		f.ids[fn] = n
-	}
-	return n
 }
 
 // child is that of the tally, as long as there is room: beyond it, a stack is its innermost
@@ -115,7 +110,7 @@ func (s *Sampler) foldBy(
 		}
 		s.folded.tally.nodes[to[n]].count += node.count
 	}
-	s.tally, s.frames = newTally(len(s.roles)), newFrames()
+	s.tally, s.frames = newTally(len(s.roles)), frames{}
 }
 
 // A lexicon reads the functions of frames.
@@ -167,7 +162,7 @@ func (l *lexicon) functions(frame uint32) []uint32 {
 		out = []uint32{l.unknown("")}
 	case kernelBinary:
 		name := l.kernel.frame(l.paths[offset])
-		out = []uint32{l.folded.id(Symbol{Name: name, Kind: symbols.Kernel})}
+		out = []uint32{l.folded.functions.number(Symbol{Name: name, Kind: symbols.Kernel})}
 	default:
 		out = l.of(file, offset)
 	}
@@ -181,7 +176,7 @@ func (l *lexicon) unknown(binary string) uint32 {
 	if strings.HasPrefix(binary, "[") { // the kernel's own, [vdso]
 		fn.Name, fn.Kind = binary, symbols.Library
 	}
-	return l.folded.id(fn)
+	return l.folded.functions.number(fn)
 }
 
 // of returns the functions at an offset in a file.
@@ -196,7 +191,7 @@ func (l *lexicon) of(file uint16, offset uint64) (out []uint32) {
 		return []uint32{l.unknown(x.name)}
 	}
 	for _, f := range slices.Backward(found) {
-		out = append(out, l.folded.id(Symbol{
+		out = append(out, l.folded.functions.number(Symbol{
 			Name: f.Function, File: f.File, Line: f.StartLine,
 			Binary: x.name, Kind: symbols.Kind(f, t.Program()),
 		}))
@@ -252,7 +247,7 @@ func (l *lexicon) table(file uint16) *symbols.SymbolTable {
 
 // stored returns the profile of a role, with the functions and files that it has.
 func (f *folded) stored(role int) (p Stored) {
-	ids := map[int]int32{}
+	var functions numbering[Symbol]
 	samples := map[string]int64{} // by the file of the outermost function of a program
 	roles := uint32(f.roles)
 	for n := roles; n < uint32(len(f.tally.nodes)); n++ {
@@ -262,23 +257,18 @@ func (f *folded) stored(role int) (p Stored) {
 		}
 		st := SampledStack{Samples: count}
 		for _, fn := range f.tally.stack(n, roles) {
-			id, ok := ids[fn]
-			if !ok {
-				id = int32(len(p.Functions))
-				ids[fn] = id
-				p.Functions = append(p.Functions, f.functions[fn])
-			}
-			st.Functions = append(st.Functions, id)
+			st.Functions = append(st.Functions, int32(functions.number(f.functions.all[fn])))
 		}
 		p.Stacks = append(p.Stacks, st)
 		for _, id := range st.Functions {
-			at := p.Functions[id].Binary
+			at := functions.all[id].Binary
 			if program, ok := f.programs[at]; ok && !program.Library {
 				samples[at] += count
 				break
 			}
 		}
 	}
+	p.Functions = functions.all
 	for _, fn := range p.Functions {
 		b := Binary{Name: fn.Binary, BuildID: f.programs[fn.Binary].BuildID}
 		if fn.Binary != "" && !slices.Contains(p.Binaries, b) {

@@ -28,7 +28,7 @@ func TestMemory(t *testing.T) {
 		s.foldBy(func(frame uint32) []uint32 {
 			_, offset := s.frames.at(frame)
 			f := Symbol{Name: string(rune('a' + offset/size)), Binary: "server", Kind: "own"}
-			return []uint32{s.folded.id(f)}
+			return []uint32{s.folded.functions.number(f)}
 		}, func(uint32) bool { return false })
 	}
 	for range samples {

@@ -111,7 +111,7 @@ func (p *PprofPage) add(one Stored) {
 			fn.Kind = symbols.Kind(
 				symbols.Call{Function: fn.Name, File: fn.File}, p.folded.programs[fn.Binary],
 			)
-			n = p.folded.child(0, n, p.folded.id(fn))
+			n = p.folded.child(0, n, p.folded.functions.number(fn))
 		}
 		p.folded.tally.nodes[n].count += uint32(st.Samples)
 	}

@@ -57,9 +57,7 @@ func example() Stored {
 func written(t testing.TB, s Stored) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, s); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, Write(&b, s))
 	return b.Bytes()
 }
 
@@ -67,9 +65,7 @@ func TestWriteThenRead(t *testing.T) {
 	want := example()
 	file := written(t, want)
 	got, err := Read(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("read is not what was written (-want +got):\n%s", d)
 	}
@@ -82,9 +78,7 @@ func TestWriteThenRead(t *testing.T) {
 func TestWriteForPprof(t *testing.T) {
 	s := example()
 	p, err := oracle.Parse(bytes.NewReader(written(t, s)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if p.Period != int64(s.Period) || p.DurationNanos != 29.5e9 || p.PeriodType.Type != "cpu" ||
 		!p.HasFunctions() || p.Mapping[0].File != "chat" || p.Mapping[0].BuildID != "0123abcd" {
 		t.Errorf("pprof reads %v", p)
@@ -112,17 +106,11 @@ func TestWriteForPprof(t *testing.T) {
 func TestReadOfPprof(t *testing.T) {
 	want := example()
 	p, err := oracle.Parse(bytes.NewReader(written(t, want)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Write(&b))
 	got, err := Read(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("read is not what pprof wrote (-want +got):\n%s", d)
 	}
@@ -143,14 +131,10 @@ func TestReadRejects(t *testing.T) {
 		"lost negative": func(p *oracle.Profile) { p.Comments[3] = lostComment + "-1" },
 	} {
 		p, err := oracle.Parse(bytes.NewReader(written(t, example())))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		breakIt(p)
 		var b bytes.Buffer
-		if err := p.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, p.Write(&b))
 		if s, err := Read(&b); err == nil {
 			t.Errorf("%s: read as %+v", name, s)
 		}
@@ -161,9 +145,7 @@ func TestReadRejects(t *testing.T) {
 // of pprof: inlined calls too.
 func TestReadOfRuntime(t *testing.T) {
 	var b bytes.Buffer
-	if err := pprof.StartCPUProfile(&b); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, pprof.StartCPUProfile(&b))
 	for b.Len() == 0 {
 		var sink [][]byte
 		for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
@@ -174,13 +156,9 @@ func TestReadOfRuntime(t *testing.T) {
 	}
 	file := b.Bytes()
 	want, err := oracle.ParseData(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	got, err := Read(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(got.Stacks) != len(want.Sample) || got.Period != 10*time.Millisecond {
 		t.Fatalf("%d stacks of %v, want %d of 10ms", len(got.Stacks), got.Period, len(want.Sample))
 	}
@@ -210,13 +188,9 @@ func TestPprofDiff(t *testing.T) {
 	base, fresh := filepath.Join(dir, "base.pprof"), filepath.Join(dir, "new.pprof")
 	s := example()
 	s.Stacks[2].Samples = 9
-	if err := os.WriteFile(base, written(t, s), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(base, written(t, s), 0o666))
 	s.Stacks[2].Samples = 1009
-	if err := os.WriteFile(fresh, written(t, s), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(fresh, written(t, s), 0o666))
 	cmd := exec.CommandContext(t.Context(), tool, "tool", "pprof", "-top", "-sample_index=samples",
 		"-diff_base", base, fresh)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+dir)
@@ -268,12 +242,8 @@ func zipped(t testing.TB, proto []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(proto); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(z.Write(proto)))
+	failure.None(t, z.Close())
 	return b.Bytes()
 }
 
@@ -339,9 +309,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		again, err := Read(bytes.NewReader(written(t, s)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if d := cmp.Diff(s, again); d != "" {
 			t.Errorf("written and read again (-once +twice):\n%s", d)
 		}
@@ -384,8 +352,6 @@ func BenchmarkRead(b *testing.B) {
 	file := written(b, large())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Read(bytes.NewReader(file)); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, failure.Of(Read(bytes.NewReader(file))))
 	}
 }

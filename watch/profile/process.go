@@ -196,7 +196,7 @@ func (p *processes) find(pid int, x *process, at uint64) (file uint16, offset ui
 }
 
 func (x *process) search(at uint64) (int, bool) {
-	i, found := slices.BinarySearchFunc(x.maps, at, func(m mapping, at uint64) int {
+	return slices.BinarySearchFunc(x.maps, at, func(m mapping, at uint64) int {
 		switch {
 		case m.end <= at:
 			return -1
@@ -205,7 +205,6 @@ func (x *process) search(at uint64) (int, bool) {
 		}
 		return 0
 	})
-	return i, found
 }
 
 // load reads the mappings of a process. Those of one that is gone stay as they are.

@@ -108,7 +108,6 @@ func newSampler(roles []Roots) *Sampler {
 		done:      make(chan struct{}),
 		processes: newProcesses(roles),
 		tally:     newTally(len(roles)),
-		frames:    newFrames(),
 		paths:     map[kernelPath]uint32{},
 		folded:    newFolded(len(roles)),
 	}

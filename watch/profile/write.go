@@ -32,8 +32,7 @@ type writer struct {
 	out     *bufio.Writer
 	msg     []byte // the message under way
 	head    []byte // of the message, when it is written
-	strings map[string]uint64
-	table   []string
+	strings numbering[string]
 }
 
 // Write writes s to w in the format of pprof, compressed by gzip. Equal profiles are written as
@@ -59,7 +58,7 @@ func Write(w io.Writer, s Stored) error {
 		}
 	}
 	z := gzip.NewWriter(w)
-	e := &writer{out: bufio.NewWriter(z), strings: map[string]uint64{}}
+	e := &writer{out: bufio.NewWriter(z)}
 	e.text("")
 	e.pair(fieldSampleType, "samples", "count")
 	e.pair(fieldSampleType, "cpu", "nanoseconds")
@@ -71,7 +70,7 @@ func Write(w io.Writer, s Stored) error {
 	for _, c := range comments {
 		e.top(fieldComment, e.text(c))
 	}
-	for _, t := range e.table {
+	for _, t := range e.strings.all {
 		e.msg = append(e.msg[:0], t...)
 		e.flush(fieldString)
 	}
@@ -126,15 +125,7 @@ func (e *writer) tables(s *Stored, mappings map[string]uint64) {
 }
 
 // text returns the index of t in the table of strings.
-func (e *writer) text(t string) uint64 {
-	i, ok := e.strings[t]
-	if !ok {
-		i = uint64(len(e.table))
-		e.strings[t] = i
-		e.table = append(e.table, t)
-	}
-	return i
-}
+func (e *writer) text(t string) uint64 { return uint64(e.strings.number(t)) }
 
 // number adds a number to the message under way.
 func (e *writer) number(field protowire.Number, v uint64) {

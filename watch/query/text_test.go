@@ -3,6 +3,8 @@ package query
 import (
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 func TestNormalize(t *testing.T) {
@@ -90,9 +92,7 @@ func FuzzNormalize(f *testing.F) {
 func TestReadPlan(t *testing.T) {
 	n, err := ReadPlan([]byte(`[{"Plan": {"Node Type": "Limit", "Total Cost": 9, "Plans": [
 		{"Node Type": "Index Scan", "Scan Direction": "Backward", "Index Name": "idx", "Relation Name": "posts", "Plan Rows": 3}]}}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if got := strings.Join(n.Lines(), "\n"); got != "Limit\n  Index Scan Backward using idx on posts" {
 		t.Error(got)
 	}

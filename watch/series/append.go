@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"slices"
 	"strings"
@@ -30,6 +31,14 @@ type Sample struct {
 	Name   string // the metric, for example node_cpu_seconds_total; seconds and bytes are the units
 	Labels []Label
 	Value  float64
+}
+
+// Samples are collected one by one.
+type Samples []Sample
+
+// Add adds one. The labels belong to it, and may belong to others.
+func (b *Samples) Add(name string, labels []Label, v float64) {
+	*b = append(*b, Sample{Name: name, Labels: labels, Value: v})
 }
 
 // AppendKey appends the sample's series in the notation of PromQL, for example
@@ -307,10 +316,7 @@ func (f *source) remember(text []byte, e *entry, most limits) {
 
 // source returns the state of the source with one format and set of extra labels.
 func (w *writer) source(format string, extra map[string]string) *source {
-	w.names = w.names[:0]
-	for n := range extra {
-		w.names = append(w.names, n)
-	}
+	w.names = slices.AppendSeq(w.names[:0], maps.Keys(extra))
 	slices.Sort(w.names)
 	k := append(w.key[:0], format...)
 	for _, n := range w.names {

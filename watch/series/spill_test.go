@@ -164,17 +164,7 @@ func TestCutsChangeNothing(t *testing.T) {
 	if cut.Sealed() {
 		t.Error("a DB that is being written calls itself sealed")
 	}
-	failure.None(t, cut.Close())
-	names, err := os.ReadDir(cut.Dir())
-	failure.None(t, err)
-	if len(names) != 1 || !isULID(names[0].Name()) {
-		t.Errorf("a sealed directory holds %v, want one block", names)
-	}
-	r := open(t, cut.Dir())
-	if !r.Sealed() || r.Damage() != nil {
-		t.Errorf("Sealed = %v, Damage = %v", r.Sealed(), r.Damage())
-	}
-	same(t, "of the sealed run", whole, r)
+	same(t, "of the sealed run", whole, sealed(t, cut))
 }
 
 // TestSeriesThatReturns: time moves forward for each series alone, also for one that no head knows

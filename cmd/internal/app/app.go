@@ -4,7 +4,9 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"flag"
 	"io"
 
 	"plimsoll/dialect/mattermost"
@@ -18,15 +20,21 @@ import (
 	"plimsoll/run/users"
 )
 
+// A Verb is the function of a verb. It defines its own flags and parses them, and returns
+// [flag.ErrHelp] when help is asked for.
+type Verb = func(ctx context.Context, a *App) error
+
 // App holds the process's streams and environment for a verb, so that tests can replace them.
 type App struct {
 	Further        []session.Service // besides own.Chat
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Env            func(string) string
-	Terminal       bool     // stderr is one
-	Args           []string // the whole command line, for starting this program again
-	Missing        error    // why this system does not carry out the verbs of onLinux; nil on Linux
+	Terminal       bool          // stderr is one
+	Args           []string      // the whole command line, for starting this program again
+	Flags          *flag.FlagSet // of the verb, whose name it has
+	Given          []string      // what follows the verb's name
+	Missing        error         // why the verbs of onLinux are not carried out here; nil on Linux
 	// Secrets are the values that this process has learned and may not show; nil outside a verb.
 	Secrets *plain.Secrets
 	// RawOut and RawErr are Stdout and Stderr without the gate, while a verb runs: for programs of
@@ -102,6 +110,13 @@ func (a *App) NewProgress() *audience.Reporter {
 	_, w := a.Raw()
 	return audience.NewReporter(w, a.Secrets, a.Terminal)
 }
+
+// Printf writes to standard output, and Tellf to standard error, as [plain.Fprintf] does; what
+// cannot be written is not reported.
+func (a *App) Printf(format string, args ...any) { plain.Fprintf(a.Stdout, format, args...) }
+
+// Tellf is Printf to standard error.
+func (a *App) Tellf(format string, args ...any) { plain.Fprintf(a.Stderr, format, args...) }
 
 // JSON writes v to stdout, indented.
 func (a *App) JSON(v any) error {

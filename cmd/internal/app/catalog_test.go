@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/judge/limiter"
+	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 )
 
@@ -17,54 +19,26 @@ import (
 func TestEventsWaitForTheHub(t *testing.T) {
 	epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
-	labels := func(pairs ...string) (out []series.Label) {
-		for i := 0; i < len(pairs); i += 2 {
-			out = append(out, series.Label{Name: pairs[i], Value: pairs[i+1]})
-		}
-		return out
-	}
 	for second := range 60 {
 		s := float64(second)
-		var out []series.Sample
+		var out series.Samples
 		for i, of := range []struct {
 			instance         string
 			waiting, publish float64
 		}{{"app-0", 30, 20}, {"app-1", 0, 40}} {
-			role := []string{"role", "app", "instance", of.instance}
-			out = append(out,
-				series.Sample{
-					Name:   "mattermost_websocket_broadcast_buffer_size",
-					Labels: labels(append(role, "hub", "0")...),
-					Value:  of.waiting,
-				},
-				series.Sample{
-					Name:   "mattermost_websocket_broadcast_buffer_size",
-					Labels: labels(append(role, "hub", "1")...),
-					Value:  float64(i),
-				},
-				series.Sample{
-					Name:   "mattermost_websocket_event_total",
-					Labels: labels(append(role, "type", "posted")...),
-					Value:  of.publish / 2 * s,
-				},
-				series.Sample{
-					Name:   "mattermost_websocket_event_total",
-					Labels: labels(append(role, "type", "typing")...),
-					Value:  of.publish / 2 * s,
-				},
-				series.Sample{
-					Name:   "mattermost_websocket_broadcasts_total",
-					Labels: labels(append(role, "name", "posted")...),
-					Value:  3000 * s,
-				})
+			add := func(name, label, value string, v float64) {
+				name = "mattermost_websocket_" + name
+				out.Add(name, probe.Labels("role", "app", "instance", of.instance, label, value), v)
+			}
+			add("broadcast_buffer_size", "hub", "0", of.waiting)
+			add("broadcast_buffer_size", "hub", "1", float64(i))
+			add("event_total", "type", "posted", of.publish/2*s)
+			add("event_total", "type", "typing", of.publish/2*s)
+			add("broadcasts_total", "name", "posted", 3000*s)
 		}
-		if err := db.Append(epoch.Add(time.Duration(second)*time.Second), out); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(epoch.Add(time.Duration(second)*time.Second), out))
 	}
 	const what = "time that an event waits before it is sent to WebSockets"
 	i := slices.IndexFunc(new(App).Catalog().Indicators(), func(x limiter.Indicator) bool {
@@ -167,21 +141,18 @@ plimsoll_replication_lag_seconds 1.5
 		t.Run(tt.name, func(t *testing.T) {
 			epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 			db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer db.Close()
 			for second := range 10 {
 				for page, instance := range map[string]string{
 					tt.page: "db-0",
 					tt.own:  "127.0.0.1:5432",
 				} {
-					if _, err := db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(page), "text/plain; version=0.0.4", map[string]string{
-						"role":     "db",
-						"instance": instance,
-					}); err != nil {
-						t.Fatal(err)
-					}
+					failure.None(t,
+						failure.Of(db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(page), "text/plain; version=0.0.4", map[string]string{
+							"role":     "db",
+							"instance": instance,
+						})))
 				}
 			}
 			for _, x := range new(App).Catalog().Indicators() {

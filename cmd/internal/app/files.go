@@ -43,9 +43,7 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	case ".json":
 		data = plain.JSON(data)
 	default:
-		if text := buf.String(); plain.Lines(text) != text {
-			data = []byte(plain.Lines(text))
-		}
+		data = []byte(plain.Lines(buf.String()))
 	}
 	if private(filepath.Dir(path)) {
 		mode = 0o600

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // Commands that write one report at once do not share a temporary file: each write succeeds, the
@@ -18,15 +20,12 @@ import (
 func TestReportsAreWrittenAtOnce(t *testing.T) {
 	for mode, most := range map[fs.FileMode]fs.FileMode{0o755: 0o644, 0o700: 0o600} {
 		dir := filepath.Join(t.TempDir(), "reports")
-		if err := os.Mkdir(dir, mode); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Mkdir(dir, mode))
 		path := filepath.Join(dir, "report.md")
 		other := filepath.Join(dir, "report.md.part")
 		taken := filepath.Join(dir, "taken.md")
-		if err := errors.Join(os.WriteFile(other, []byte("half a rep"), 0o600), os.Mkdir(taken, 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t,
+			errors.Join(os.WriteFile(other, []byte("half a rep"), 0o600), os.Mkdir(taken, 0o755)))
 		text := func(i int) string { return strings.Repeat(fmt.Sprintln("line of", i), 10000) }
 		const writers = 8
 		errs := make([]error, writers)
@@ -45,9 +44,7 @@ func TestReportsAreWrittenAtOnce(t *testing.T) {
 		done.Wait()
 		b, err := os.ReadFile(path)
 		fi, err2 := os.Stat(path)
-		if err := errors.Join(append(errs, err, err2)...); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, errors.Join(append(errs, err, err2)...))
 		whole := false
 		for i := range writers {
 			whole = whole || string(b) == text(i)

@@ -2,16 +2,22 @@ package app
 
 import (
 	"cmp"
+	"errors"
 	"flag"
+	"fmt"
+	"io"
+	"strings"
 
+	"plimsoll/cmd/internal/usage"
+	"plimsoll/plan"
 	"plimsoll/run/export"
 	"plimsoll/run/users"
 )
 
 // CalibrateFlag adds the flag that leaves the self-test out.
-func (a *App) CalibrateFlag(fs *flag.FlagSet) *bool {
+func (a *App) CalibrateFlag() *bool {
 	def := a.Env("PLIMSOLL_CALIBRATE") != "false"
-	return fs.Bool(
+	return a.Flags.Bool(
 		"calibrate",
 		def,
 		"rate this host's generator for 20 s when this build has not done so here (environment PLIMSOLL_CALIBRATE=false: never)",
@@ -19,20 +25,20 @@ func (a *App) CalibrateFlag(fs *flag.FlagSet) *bool {
 }
 
 // FleetFlags adds the flags of where agents on other hosts come to.
-func FleetFlags(fs *flag.FlagSet, d *users.Door) {
-	fs.StringVar(
+func (a *App) FleetFlags(d *users.Door) {
+	a.Flags.StringVar(
 		&d.URL,
 		"nats",
 		"",
 		"`URL` of a NATS cluster that agents join, tls://HOST:PORT (default: a server in this process)",
 	)
-	fs.StringVar(
+	a.Flags.StringVar(
 		&d.Listen,
 		"fleet-listen",
 		"",
 		"`address` of that server, such as 10.0.0.4:4222 (default 127.0.0.1:4222)",
 	)
-	fs.StringVar(
+	a.Flags.StringVar(
 		&d.Keys,
 		"fleet-keys",
 		"",
@@ -41,8 +47,8 @@ func FleetFlags(fs *flag.FlagSet, d *users.Door) {
 }
 
 // StoreFlag adds the flag for the directory of the store.
-func (a *App) StoreFlag(fs *flag.FlagSet) *string {
-	return fs.String(
+func (a *App) StoreFlag() *string {
+	return a.Flags.String(
 		"store",
 		a.DefaultStore(),
 		"directory of runs and comparisons (environment PLIMSOLL_STORE)",
@@ -53,17 +59,17 @@ func (a *App) StoreFlag(fs *flag.FlagSet) *string {
 func (a *App) DefaultStore() string { return cmp.Or(a.Env("PLIMSOLL_STORE"), ".plimsoll") }
 
 // OutwardFlags adds the flags of verbs that carry out runs.
-func (a *App) OutwardFlags(fs *flag.FlagSet) {
+func (a *App) OutwardFlags() {
 	a.Out = new(export.Destinations)
-	FleetFlags(fs, &a.Door)
-	a.ConsoleFlag(fs)
-	fs.StringVar(
+	a.FleetFlags(&a.Door)
+	a.ConsoleFlag()
+	a.Flags.StringVar(
 		&a.Out.Listen,
 		"serve",
 		"",
 		"`address`, such as 127.0.0.1:9090, at which the runs under way answer the Prometheus HTTP API",
 	)
-	fs.StringVar(
+	a.Flags.StringVar(
 		&a.Out.Push,
 		"remote-write",
 		"",
@@ -72,8 +78,8 @@ func (a *App) OutwardFlags(fs *flag.FlagSet) {
 }
 
 // ConsoleFlag adds the flag that shows what is carried out.
-func (a *App) ConsoleFlag(fs *flag.FlagSet) {
-	fs.BoolVar(
+func (a *App) ConsoleFlag() {
+	a.Flags.BoolVar(
 		&a.Console,
 		"console",
 		false,
@@ -82,18 +88,18 @@ func (a *App) ConsoleFlag(fs *flag.FlagSet) {
 }
 
 // PartFlags add the flags that choose a part of a plan.
-func PartFlags(fs *flag.FlagSet) (engine, arm *string) {
-	engine = fs.String(
+func (a *App) PartFlags() (engine, arm *string) {
+	engine = a.Flags.String(
 		"database",
 		"",
 		"database engine, when the plan has several (default its first)",
 	)
-	return engine, fs.String("arm", "", "arm, when the plan compares some (default base)")
+	return engine, a.Flags.String("arm", "", "arm, when the plan compares some (default base)")
 }
 
 // KeepFlag adds the flag that keeps the state of the systems under test.
-func KeepFlag(fs *flag.FlagSet) *bool {
-	return fs.Bool(
+func (a *App) KeepFlag() *bool {
+	return a.Flags.Bool(
 		"keep",
 		false,
 		"keep the state directories (databases, logs) of the systems under test in the store's directory state; "+
@@ -103,3 +109,61 @@ func KeepFlag(fs *flag.FlagSet) *bool {
 
 // ConsoleAddress is the address at which the console listens by default.
 const ConsoleAddress = "127.0.0.1:7575"
+
+// Parse parses flags and checks how many arguments are left. The error is [flag.ErrHelp], or a
+// [plan.UsageError], of [usage.Errors] if it is one of flags.
+func (a *App) Parse(least, most int) ([]string, error) {
+	fs, args := a.Flags, a.Given
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	var rest []string
+	var bad usage.Errors
+	for {
+		err := fs.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		if err != nil {
+			bad = append(bad, mistake(fs, err))
+		}
+		left := fs.Args()
+		if len(left) == 0 || err != nil && len(left) == len(args) {
+			break
+		}
+		if args = left; err == nil {
+			rest, args = append(rest, left[0]), left[1:]
+		}
+	}
+	if len(bad) > 0 {
+		return nil, plan.UsageError{Err: bad}
+	}
+	if len(rest) < least || len(rest) > most {
+		want := fmt.Sprint(least)
+		if most > least {
+			want = fmt.Sprintf("%d to %d", least, most)
+		}
+		return nil, plan.Usagef(
+			"%d arguments, want %s; see plimsoll %s -h",
+			len(rest),
+			want,
+			fs.Name(),
+		)
+	}
+	return rest, nil
+}
+
+// mistake is the message for an error of [flag.FlagSet.Parse]: of an unknown flag with its nearest
+// one.
+func mistake(fs *flag.FlagSet, err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return err.Error()
+	}
+	var flags []string
+	fs.VisitAll(func(f *flag.Flag) { flags = append(flags, "-"+f.Name) })
+	return fmt.Sprintf(
+		"no flag -%s; %s",
+		name,
+		usage.Nearest("-"+name, flags, "plimsoll help "+fs.Name()),
+	)
+}

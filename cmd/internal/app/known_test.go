@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 	"plimsoll/run/capacity"
 	"plimsoll/run/session"
@@ -62,9 +63,7 @@ func TestKnownSearches(t *testing.T) {
 			tt.set,
 		)
 		p, err := plan.Parse(src) // as a stored one, of which these limits are not asked
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		_, begun := capacity.New((session.RunPart{Unbounded: true}).Tests(p).Search.Config)
 		_, checked := new(App).Known().Parse(src)
 		if (begun == nil) != tt.want || (checked == nil) != tt.want {

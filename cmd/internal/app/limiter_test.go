@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 )
 
 var update = flag.Bool("update", false, "write generated files anew")
@@ -45,9 +46,7 @@ func TestIndicatorsGolden(t *testing.T) {
 		}
 	}
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	head, rest, ok := strings.Cut(string(b), from)
 	_, tail, ok2 := strings.Cut(rest, to)
 	if !ok || !ok2 {
@@ -59,7 +58,5 @@ func TestIndicatorsGolden(t *testing.T) {
 	} else if want != string(b) {
 		t.Errorf("%s is not what the catalog says; run go test ./cmd/internal/app -run IndicatorsGolden -update", path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 }

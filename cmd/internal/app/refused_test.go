@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -29,10 +30,7 @@ func TestCheckRefusesWhatRunRefuses(t *testing.T) {
 			"compare.margin.errors: 0.2pp is more than the rule rate(errors) < 0.1% min 2000 allows at all"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := new(App).Known().Parse([]byte(tt.src)); err == nil ||
-				!strings.Contains(err.Error(), tt.want) {
-				t.Errorf("plan check says %v, want %q", err, tt.want)
-			}
+			failure.Says(t, failure.Of(new(App).Known().Parse([]byte(tt.src))), tt.want)
 			if _, err := plan.Parse([]byte(tt.src)); err != nil {
 				t.Errorf("a stored plan is not readable: %v", err)
 			}

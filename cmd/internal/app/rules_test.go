@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/dialect"
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -33,9 +34,7 @@ func TestEveryBoundedTestHasRules(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := new(App).Known().Parse([]byte(tt.src))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			before := p.String()
 			var got []string
 			for _, r := range new(App).Dialects().WithDefaultRules(p).BoundedRules() {

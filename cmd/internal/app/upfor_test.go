@@ -3,6 +3,7 @@ package app
 import (
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/run/session"
 )
 
@@ -21,9 +22,7 @@ func TestUpForEachTest(t *testing.T) {
 		{"sizing: {steps: [3, 9]}\ncompare: {arms: {base: {}, new: {}}}\n", 9},
 	} {
 		p, err := new(App).Known().Parse([]byte(start + tt.tests))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		p, pt := new(App).Program().UpFor(p)
 		if p, err = new(App).Program().Narrow(p, &pt, 0); err != nil {
 			t.Errorf("%s: %v", tt.tests, err)

@@ -3,9 +3,9 @@ package app
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 	"plimsoll/run/users"
 )
@@ -19,14 +19,11 @@ func TestDigestOfUsersFile(t *testing.T) {
 		"changed": "a,c,\n",
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\n"+rows), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t,
+			os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\n"+rows), 0o600))
 		p, err := new(App).Known().
 			Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: {behavior: mattermost, users_file: u.csv}\nbounded: {users: 1}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if p, err = new(App).Complete(p, filepath.Join(dir, "plan.yaml")); err != nil {
 			t.Fatal(err)
 		}
@@ -38,13 +35,10 @@ func TestDigestOfUsersFile(t *testing.T) {
 		if err != nil || stored.Digest() != p.Digest() {
 			t.Errorf("%s: stored it has another digest (%v)\n%s", name, err, p)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\nelse,b,\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := users.CheckUsersFile(p); err == nil ||
-			!strings.Contains(err.Error(), "workload.users_file: u.csv has the digest sha256:") {
-			t.Errorf("%s: a file with another content: %v", name, err)
-		}
+		failure.None(t,
+			os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\nelse,b,\n"), 0o600))
+		failure.Says(t, failure.Of(users.CheckUsersFile(p)),
+			"workload.users_file: u.csv has the digest sha256:")
 	}
 	if digest["one"] != digest["other"] || digest["one"] == digest["changed"] {
 		t.Errorf("digests %v", digest)
@@ -61,9 +55,6 @@ func TestUsersFileOfAPlan(t *testing.T) {
 	} {
 		_, err := new(App).Known().
 			Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: " + tt.workload + "\nbounded: {users: 3}\n"))
-		if tt.want == "" && err != nil ||
-			tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %v, want %q", tt.workload, err, tt.want)
-		}
+		failure.Want(t, err, tt.want)
 	}
 }

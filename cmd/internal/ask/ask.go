@@ -4,6 +4,7 @@ package ask
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +61,7 @@ func (p *Person) Line(
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", question, err)
 		}
-		if answer = strings.TrimSpace(answer); answer == "" {
-			answer = usual
-		}
+		answer = cmp.Or(strings.TrimSpace(answer), usual)
 		if err = check(answer); err == nil {
 			return answer, nil
 		}

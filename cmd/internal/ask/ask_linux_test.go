@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/failure"
 )
 
 // pty returns both ends of a new terminal: what a person types and sees, and the program's.
@@ -21,17 +23,11 @@ func pty(t *testing.T) (person, program *os.File) {
 		t.Skip(err)
 	}
 	t.Cleanup(func() { person.Close() })
-	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { program.Close() })
 	return person, program
 }
@@ -39,9 +35,7 @@ func pty(t *testing.T) (person, program *os.File) {
 func echoes(t *testing.T, f *os.File) bool {
 	t.Helper()
 	now, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return now.Lflag&unix.ECHO != 0
 }
 
@@ -78,9 +72,7 @@ func TestSecretIsNotShown(t *testing.T) {
 		t.Error("the terminal does not echo any more")
 	}
 	// The echo of this line is the first that the person sees.
-	if _, err := person.WriteString("seen\n"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(person.WriteString("seen\n")))
 	buf := make([]byte, 100)
 	n, err := person.Read(buf)
 	if err != nil || !strings.HasPrefix(string(buf[:n]), "seen") {
@@ -109,9 +101,7 @@ func TestEndedQuestion(t *testing.T) {
 // A person at a terminal is asked again.
 func TestAskedAgain(t *testing.T) {
 	person, program := pty(t)
-	if _, err := person.WriteString("black\nred\n"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(person.WriteString("black\nred\n")))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var out bytes.Buffer

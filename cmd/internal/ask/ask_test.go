@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 func noBlack(answer string) error {
@@ -31,8 +33,6 @@ func TestPipedAnswers(t *testing.T) {
 	if _, err := p.Secret(t.Context(), "password"); err == nil {
 		t.Error("a secret is asked for where no terminal is")
 	}
-	if _, err := New(strings.NewReader(strings.Repeat("x", mostAnswer+1)), &out).Line(t.Context(), "color", "blue", noBlack); err == nil ||
-		!strings.Contains(err.Error(), "longer than 4096") {
-		t.Errorf("an answer without an end: %v", err)
-	}
+	failure.Says(t, failure.Of(New(strings.NewReader(strings.Repeat("x", mostAnswer+1)), &out).Line(t.Context(), "color", "blue", noBlack)),
+		"longer than 4096")
 }

@@ -5,14 +5,11 @@ package bisection
 import (
 	"cmp"
 	"context"
-	"flag"
 	"path/filepath"
 	"time"
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/bisect"
@@ -26,8 +23,9 @@ type flags struct {
 	json           bool
 }
 
-func parse(a *app.App, fs *flag.FlagSet, args []string) (f flags, err error) {
-	root := a.StoreFlag(fs)
+func parse(a *app.App) (f flags, err error) {
+	fs := a.Flags
+	root := a.StoreFlag()
 	fs.StringVar(&f.Good, "good", "", "`revision` of the last known good build")
 	fs.StringVar(&f.Bad, "bad", "", "`revision` of a bad build, which comes after it")
 	fs.StringVar(&f.Build, "build", "", "`command` that makes the build of a commit, without a shell: "+
@@ -42,9 +40,9 @@ func parse(a *app.App, fs *flag.FlagSet, args []string) (f flags, err error) {
 		"begin no more steps after this `time`; the same command goes on with the search")
 	fs.DurationVar(&f.Limit, "build-limit", 30*time.Minute, "longest `time` of one build")
 	fs.BoolVar(&f.json, "json", false, "write the bisection as JSON")
-	rate, keep := a.CalibrateFlag(fs), app.KeepFlag(fs)
-	a.OutwardFlags(fs)
-	rest, err := usage.Parse(fs, args, 1, bisect.MostBuilds+1)
+	rate, keep := a.CalibrateFlag(), a.KeepFlag()
+	a.OutwardFlags()
+	rest, err := a.Parse(1, bisect.MostBuilds+1)
 	if err != nil {
 		return f, err
 	}
@@ -54,8 +52,8 @@ func parse(a *app.App, fs *flag.FlagSet, args []string) (f flags, err error) {
 }
 
 // Bisect is the verb.
-func Bisect(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	f, err := parse(a, fs, args)
+func Bisect(ctx context.Context, a *app.App) error {
+	f, err := parse(a)
 	if err != nil {
 		return err
 	}
@@ -109,12 +107,12 @@ func conclude(a *app.App, f flags, r *bisect.Record, dir string) error {
 		}
 	} else {
 		for _, line := range r.Lines() {
-			plain.Fprintf(a.Stdout, "%s\n", line)
+			a.Printf("%s\n", line)
 		}
-		plain.Fprintf(a.Stdout, "report: %s\n", filepath.Join(dir, bisect.ReportFile))
+		a.Printf("report: %s\n", filepath.Join(dir, bisect.ReportFile))
 	}
 	if r.State != record.Sealed {
-		plain.Fprintf(a.Stderr, "plimsoll: %s; the same command goes on with it\n",
+		a.Tellf("plimsoll: %s; the same command goes on with it\n",
 			cmp.Or(r.Why, "it was interrupted"))
 	}
 	return exit.With(exit.Bisected(r.State, r.Answer, r.Worse(), r.OverBudget()))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 	"plimsoll/target/container"
 )
@@ -16,12 +17,8 @@ import (
 // place makes a file or a directory's file, and returns its path.
 func place(t *testing.T, path, content string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	failure.None(t, os.WriteFile(path, []byte(content), 0o755))
 	return path
 }
 
@@ -29,9 +26,7 @@ func place(t *testing.T, path, content string) string {
 func thisProgram(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return path
 }
 
@@ -42,12 +37,8 @@ func TestPlan(t *testing.T) {
 	place(t, "r/5.37/bin/mattermost", "")
 	place(t, "x", "#!/bin/sh\n")
 	place(t, "y", "#!/bin/sh\n")
-	if err := os.Symlink(thisProgram(t), "a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(thisProgram(t), "b"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Symlink(thisProgram(t), "a"))
+	failure.None(t, os.Symlink(thisProgram(t), "b"))
 	for _, tt := range []struct {
 		name, old, fresh, script string
 		want                     []string
@@ -62,9 +53,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Plan(t.Context(), [2]string{tt.old, tt.fresh}, "store", tt.script)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			for _, want := range tt.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %q in\n%s", want, got)
@@ -95,9 +84,7 @@ func TestPlanOfImages(t *testing.T) {
 	}
 	root := t.TempDir()
 	program, err := os.ReadFile(thisProgram(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	place(t, filepath.Join(root, "released", "srv", "bin", "mattermost"), "")
 	place(t, filepath.Join(root, "built", "plimsoll"), string(program))
 	place(t, filepath.Join(root, "other", "sh"), "")
@@ -137,10 +124,8 @@ func TestPlanOfImages(t *testing.T) {
 		{"released", "built"}: "is a container image of mattermost, and " + name("built") + " is a container image of refchat; want two of one kind",
 		{"other", "other"}:    "has neither a release of Mattermost (looked for in /mattermost, /opt/mattermost) nor a build of plimsoll as its program (/sh)",
 	} {
-		if _, err := Plan(t.Context(), [2]string{name(names[0]), name(names[1])}, store, ""); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%v: error %v, want %q", names, err, want)
-		}
+		failure.Says(t, failure.Of(Plan(t.Context(), [2]string{name(names[0]), name(names[1])}, store, "")),
+			want)
 	}
 	if parts, _ := filepath.Glob(filepath.Join(store, "images", "*.part")); len(parts) > 0 {
 		t.Errorf("left %q", parts)

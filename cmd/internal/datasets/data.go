@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/built"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/run/deploy/dumps"
@@ -21,17 +19,19 @@ import (
 const dataTimeout = 2 * time.Hour
 
 // Data makes, keeps, restores and checks the contents of a server before a test begins.
-func Data(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	actions := map[string]func(context.Context, *app.App, *flag.FlagSet, []string) error{
+func Data(ctx context.Context, a *app.App) error {
+	actions := map[string]app.Verb{
 		"generate": dataGenerate,
 		"snapshot": dataSnapshot,
 		"restore":  dataRestore,
 		"verify":   dataVerify,
 		"info":     dataInfo,
 	}
+	args := a.Given
 	if len(args) > 0 && actions[args[0]] != nil {
-		fs.Init("data "+args[0], flag.ContinueOnError)
-		return actions[args[0]](ctx, a, fs, args[1:])
+		a.Flags.Init("data "+args[0], flag.ContinueOnError)
+		a.Given = args[1:]
+		return actions[args[0]](ctx, a)
 	}
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
 		return flag.ErrHelp
@@ -50,7 +50,13 @@ func timed(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	)
 }
 
-func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+// maker returns what makes dumps, with the progress of the verb.
+func maker(a *app.App) *dumps.Maker {
+	return &dumps.Maker{Tool: built.This().Version, Progress: a.NewProgress()}
+}
+
+func dataSnapshot(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	database := fs.String("db", "chat", "name of the database in it")
 	dsnEnv := fs.String(
 		"dsn-env",
@@ -59,7 +65,7 @@ func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	)
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
-	rest, err := usage.Parse(fs, args, 1, 2)
+	rest, err := a.Parse(1, 2)
 	if err != nil {
 		return err
 	}
@@ -75,7 +81,7 @@ func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &dumps.Maker{Tool: built.This().Version, Progress: a.NewProgress()}
+	m := maker(a)
 	defer m.Progress.End()
 	began := time.Now()
 	dir := rest[len(rest)-1]
@@ -92,14 +98,7 @@ func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	if *asJSON {
 		return a.JSON(x)
 	}
-	plain.Fprintf(
-		a.Stdout,
-		"%s: %s, %.2f GB, sha256 %s, in %.1f s\n",
-		x.Dir,
-		dumps.Text(d),
-		float64(x.Bytes)/1e9,
-		x.Digest[:12],
-		x.Seconds,
-	)
+	a.Printf("%s: %s, %.2f GB, sha256 %s, in %.1f s\n",
+		x.Dir, dumps.Text(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 	return nil
 }

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	chat "plimsoll/dialect/mattermost"
-	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset"
@@ -101,7 +99,8 @@ func madeOf(dir string, d *dump.Dump, began time.Time) Made {
 const formatReference = chat.Refchat
 
 // dataGenerate makes a dump, fills a database or writes a file for import.
-func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func dataGenerate(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	out := fs.String("o", "", "directory of the dump to make, or file for -format=mattermost")
 	engines := fs.String(
 		"engine",
@@ -131,7 +130,7 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
 	change := specFlags(fs)
-	rest, err := usage.Parse(fs, args, 0, 1)
+	rest, err := a.Parse(0, 1)
 	if err != nil {
 		return err
 	}
@@ -144,12 +143,8 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &dumps.Maker{
-		Tool:     built.This().Version,
-		Progress: a.NewProgress(),
-		Password: a.Secret("PLIMSOLL_USER_PASSWORD"),
-		Hash:     *hash,
-	}
+	m := maker(a)
+	m.Password, m.Hash = a.Secret("PLIMSOLL_USER_PASSWORD"), *hash
 	defer m.Progress.End()
 	switch {
 	case *format == "mattermost":
@@ -201,14 +196,8 @@ func generateDumps(
 		made = append(made, x)
 		if !asJSON {
 			sayLoaded(a, spec, x.Server, res)
-			plain.Fprintf(
-				a.Stdout,
-				"%s: %.2f GB, sha256 %s, %.1f s in all\n",
-				dir,
-				float64(x.Bytes)/1e9,
-				x.Digest[:12],
-				x.Seconds,
-			)
+			a.Printf("%s: %.2f GB, sha256 %s, %.1f s in all\n",
+				dir, float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 		}
 	}
 	if asJSON {
@@ -223,8 +212,7 @@ func sayLoaded(a *app.App, spec dataset.Spec, server string, res data.Result) {
 	for _, n := range res.Rows {
 		rows += n
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
 		spec.Name,
 		server,
@@ -322,8 +310,7 @@ func writeImport(
 			"spec_sha256": spec.Digest(),
 		})
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s: %s posts, %.2f GB in %.1f s\n"+
 			"on the server's host: mattermost import bulk %s --apply\n",
 		out,

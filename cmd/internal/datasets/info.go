@@ -3,12 +3,10 @@ package datasets
 import (
 	"cmp"
 	"context"
-	"flag"
 	"slices"
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -18,10 +16,10 @@ import (
 )
 
 // dataInfo prints the manifest of a dump, or the figures of a spec.
-func dataInfo(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	asJSON := fs.Bool("json", false, "write it as JSON")
-	change := specFlags(fs)
-	rest, err := usage.Parse(fs, args, 1, 1)
+func dataInfo(ctx context.Context, a *app.App) error {
+	asJSON := a.Flags.Bool("json", false, "write it as JSON")
+	change := specFlags(a.Flags)
+	rest, err := a.Parse(1, 1)
 	if err != nil {
 		return err
 	}
@@ -49,8 +47,7 @@ func dumpInfo(a *app.App, dir string, asJSON bool) error {
 		m.Files = nil
 		return a.JSON(map[string]any{"digest": d.Digest(), "manifest": m})
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n",
 		dumps.Text(d),
 		m.Server,
@@ -64,7 +61,7 @@ func dumpInfo(a *app.App, dir string, asJSON bool) error {
 		return cmp.Compare(b.Rows, a.Rows)
 	}) {
 		if t.Rows > 0 {
-			plain.Fprintf(a.Stdout, "  %-20s %12s rows\n", t.Name, plain.Thousands(int(t.Rows)))
+			a.Printf("  %-20s %12s rows\n", t.Name, plain.Thousands(int(t.Rows)))
 		}
 	}
 	return nil
@@ -98,8 +95,7 @@ func specInfo(ctx context.Context, a *app.App, spec dataset.Spec, asJSON bool) e
 			},
 		})
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files\n%s\n",
 		plain.Block(spec.String()),
 		spec.Digest()[:12],

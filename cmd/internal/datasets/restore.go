@@ -3,14 +3,12 @@ package datasets
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
@@ -28,7 +26,8 @@ type Restored struct {
 	Sync    float64 `json:"sync,omitempty"`  // of that copy, until it was on disk
 }
 
-func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func dataRestore(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	copied := fs.Bool(
 		"plain",
 		false,
@@ -42,7 +41,7 @@ func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []strin
 		"",
 		"how -plain resets: copy, reflink or image; the default is the best that this host has for the size",
 	)
-	rest, err := usage.Parse(fs, args, 2, 2)
+	rest, err := a.Parse(2, 2)
 	if err != nil {
 		return err
 	}
@@ -100,22 +99,11 @@ func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []strin
 
 // text writes the times for people.
 func (x Restored) text(a *app.App) error {
-	plain.Fprintf(
-		a.Stdout,
-		"%s: %.2f GB restored in %.1f s, until the server answered",
-		x.Dir,
-		float64(x.Bytes)/1e9,
-		x.Restore,
-	)
+	a.Printf("%s: %.2f GB restored in %.1f s, until the server answered",
+		x.Dir, float64(x.Bytes)/1e9, x.Restore)
 	if x.Copy+x.Sync > 0 {
-		plain.Fprintf(
-			a.Stdout,
-			"; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
-			x.Reset,
-			x.Copy,
-			x.Copy+x.Sync,
-			x.Restore/(x.Copy+x.Sync),
-		)
+		a.Printf("; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
+			x.Reset, x.Copy, x.Copy+x.Sync, x.Restore/(x.Copy+x.Sync))
 	}
 	_, err := plain.Fprintf(a.Stdout, "\n")
 	return err

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
 	"plimsoll/run/deploy/dumps"
 )
@@ -51,7 +50,7 @@ func restoreScript(
 	}
 	ctx, cancel := timed(ctx, timeout)
 	defer cancel()
-	m := &dumps.Maker{Tool: built.This().Version, Progress: a.NewProgress()}
+	m := maker(a)
 	defer m.Progress.End()
 	began := time.Now()
 	d, err := m.RestoreSQL(ctx, s, *set.engine, *set.database, dir, owners)
@@ -66,8 +65,7 @@ func restoreScript(
 	for _, t := range x.Tables {
 		rows += t.Rows
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s: %s on %s, %d tables with %s rows, %.2f GB from %.2f GB, loaded in %s s, %.1f s in all, sha256 %s\n",
 		dir,
 		dumps.Text(d),

@@ -3,13 +3,11 @@ package datasets
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -22,7 +20,8 @@ import (
 )
 
 // dataVerify compares a dump, or a database, with the dump's manifest.
-func dataVerify(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func dataVerify(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	onlyFiles := fs.Bool("files", false, "only compare the files, without starting a server")
 	dsnEnv := fs.String(
 		"dsn-env",
@@ -31,7 +30,7 @@ func dataVerify(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string
 	)
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the findings as JSON")
-	rest, err := usage.Parse(fs, args, 1, 1)
+	rest, err := a.Parse(1, 1)
 	if err != nil {
 		return err
 	}
@@ -124,14 +123,14 @@ func (v *verification) report(a *app.App, what string, asJSON bool) error {
 		}
 	} else {
 		for _, p := range v.problems {
-			plain.Fprintf(a.Stdout, "%v\n", p)
+			a.Printf("%v\n", p)
 		}
 	}
 	if len(v.problems) > 0 {
 		return fmt.Errorf("%s is not what its manifest says: %d differences", what, len(v.problems))
 	}
 	if !asJSON {
-		plain.Fprintf(a.Stdout, "%s is what its manifest says: %s\n", what, dumps.Text(v.dump))
+		a.Printf("%s is what its manifest says: %s\n", what, dumps.Text(v.dump))
 	}
 	return nil
 }
@@ -150,8 +149,7 @@ func verifyImport(ctx context.Context, a *app.App, path string, asJSON bool) err
 	if asJSON {
 		return a.JSON(n)
 	}
-	plain.Fprintf(
-		a.Stdout,
+	a.Printf(
 		"%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
 		path,
 		n.Teams,

@@ -6,7 +6,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/ask"
 	"plimsoll/cmd/internal/noplan"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/plan/draft"
 )
@@ -62,8 +61,8 @@ func goOn(a *app.App, next string, asJSON bool) {
 	switch {
 	case next == "":
 	case asJSON:
-		plain.Fprintf(a.Stderr, "%s\n", next)
+		a.Tellf("%s\n", next)
 	default:
-		plain.Fprintf(a.Stdout, "\n%s\n", next)
+		a.Printf("\n%s\n", next)
 	}
 }

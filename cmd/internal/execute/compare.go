@@ -2,7 +2,6 @@ package execute
 
 import (
 	"context"
-	"flag"
 	"time"
 
 	"plimsoll/cmd/exit"
@@ -10,8 +9,6 @@ import (
 	"plimsoll/cmd/internal/contenders"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/read"
-	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
@@ -20,8 +17,9 @@ import (
 )
 
 // Compare runs arms × databases in blocks.
-func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
+func Compare(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	resume := fs.String(
 		"resume",
@@ -48,10 +46,10 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 		"",
 		"with OLD NEW: `file` of a script that the users follow; two programs are started with a port in PORT",
 	)
-	rate := a.CalibrateFlag(fs)
-	keep := app.KeepFlag(fs)
-	a.OutwardFlags(fs)
-	rest, err := usage.Parse(fs, args, 0, 2)
+	rate := a.CalibrateFlag()
+	keep := a.KeepFlag()
+	a.OutwardFlags()
+	rest, err := a.Parse(0, 2)
 	if err != nil {
 		return err
 	}
@@ -173,12 +171,12 @@ func comparePlan(ctx context.Context, a *app.App, j comparing) error {
 		return err
 	}
 	if !j.json {
-		plain.Fprintf(a.Stdout, "wall time %v\n", time.Since(began).Round(time.Second))
+		a.Printf("wall time %v\n", time.Since(began).Round(time.Second))
 		if doc.State.Complete {
-			plain.Fprintf(a.Stdout, "verdict: %s\n", read.Summary(doc))
+			a.Printf("verdict: %s\n", read.Summary(doc))
 		}
 		if j.planted != nil && doc.State.Complete {
-			plain.Fprintf(a.Stdout, "demo: %s\n", report.Planted(doc, *j.planted))
+			a.Printf("demo: %s\n", report.Planted(doc, *j.planted))
 		}
 	}
 	return exit.With(status)

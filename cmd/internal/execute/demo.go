@@ -3,11 +3,9 @@ package execute
 import (
 	"context"
 	_ "embed"
-	"flag"
 	"fmt"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/plan"
 	"plimsoll/run/compare"
 )
@@ -17,8 +15,9 @@ var quickstart []byte
 
 // Demo is compare with the built-in quickstart plan. Its last line is whether the planted slowdown
 // was found.
-func Demo(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
+func Demo(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	fault := fs.String(
 		"fault",
 		"cpu:25%",
@@ -30,10 +29,10 @@ func Demo(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 		"number of blocks instead of the plan's; below 6 a verdict is only indicative",
 	)
 	seed := fs.Uint64("seed", 0, "seed instead of the plan's")
-	keep := app.KeepFlag(fs)
-	a.ConsoleFlag(fs)
+	keep := a.KeepFlag()
+	a.ConsoleFlag()
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	p, err := a.Known().Parse(quickstart)

@@ -8,7 +8,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/read"
 	"plimsoll/evidence"
-	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -41,10 +40,8 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 	}
 	// This comes before the lock, which another process of this program needs.
 	if stored, err := evidence.Plan(c.Plan); err == nil && stored.Networked() {
-		if done, err := a.Program().Isolate(ctx, placed(stored, c), j.root); err != nil {
+		if done, err := a.Program().Isolate(ctx, placed(stored, c), j.root); done || err != nil {
 			return err
-		} else if done {
-			return nil
 		}
 	}
 	unlock, err := st.LockComparison(c.ID)
@@ -90,7 +87,7 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 		return err
 	}
 	for _, w := range warnings {
-		plain.Fprintf(a.Stderr, "plimsoll compare: %v\n", w)
+		a.Tellf("plimsoll compare: %v\n", w)
 	}
 	j.Cut = c
 	j.Lost = lost

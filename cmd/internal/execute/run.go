@@ -3,15 +3,12 @@ package execute
 
 import (
 	"context"
-	"flag"
 	"fmt"
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/read"
-	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/plan/draft"
 	"plimsoll/record"
 	"plimsoll/run/compare"
@@ -20,30 +17,31 @@ import (
 )
 
 // Run is the verb for one bounded trial.
-func Run(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	return single(ctx, a, fs, args, true)
+func Run(ctx context.Context, a *app.App) error {
+	return single(ctx, a, true)
 }
 
 // Capacity is the verb for one unbounded trial.
-func Capacity(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	return single(ctx, a, fs, args, false)
+func Capacity(ctx context.Context, a *app.App) error {
+	return single(ctx, a, false)
 }
 
 // single is the verb for one trial of a plan, bounded or not.
-func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bounded bool) error {
-	root := a.StoreFlag(fs)
+func single(ctx context.Context, a *app.App, bounded bool) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	asJSON := fs.Bool("json", false, "write the run as JSON")
-	engine, arm := app.PartFlags(fs)
+	engine, arm := a.PartFlags()
 	users := fs.Int(
 		"users",
 		0,
 		"users of the bounded test, or start of the search, instead of the plan's",
 	)
-	rate := a.CalibrateFlag(fs)
-	keep := app.KeepFlag(fs)
-	a.OutwardFlags(fs)
+	rate := a.CalibrateFlag()
+	keep := a.KeepFlag()
+	a.OutwardFlags()
 	first := noplan.AddFlags(fs)
-	rest, err := usage.Parse(fs, args, 1, 1)
+	rest, err := a.Parse(1, 1)
 	if err != nil {
 		return err
 	}
@@ -125,13 +123,13 @@ func judged(ctx context.Context, a *app.App, r *record.Run, out trial.Outcome, a
 		status = exit.Tool
 	}
 	if c := out.Capacity; c != nil && c.Kind == record.Unstable && asJSON {
-		plain.Fprintf(a.Stderr, "plimsoll: the search is unstable: %s\n", c.Why)
+		a.Tellf("plimsoll: the search is unstable: %s\n", c.Why)
 	}
 	for _, b := range out.Warned {
-		plain.Fprintf(a.Stderr, "plimsoll: warning: %s\n", b)
+		a.Tellf("plimsoll: warning: %s\n", b)
 	}
 	for _, b := range out.Broken {
-		plain.Fprintf(a.Stderr, "plimsoll: rule broken: %s\n", b)
+		a.Tellf("plimsoll: rule broken: %s\n", b)
 		status = exit.Worst(status, exit.SLO)
 	}
 	return exit.With(status)

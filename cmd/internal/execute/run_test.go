@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 )
 
@@ -32,18 +33,14 @@ func TestAnUnstableSearchIsInconclusive(t *testing.T) {
 
 func TestQuickstartIsTheExample(t *testing.T) {
 	example, err := os.ReadFile("../../../examples/quickstart.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if string(example) != string(quickstart) {
 		t.Error(
 			"cmd/internal/execute/quickstart.yaml and examples/quickstart.yaml differ; copy the one that is right",
 		)
 	}
 	p, err := new(app.App).Known().Parse(quickstart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(new(app.App).Dialects().WithDefaultRules(p).BoundedRules()) == 0 {
 		t.Error("no rules")
 	}

@@ -3,14 +3,12 @@ package execute
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"time"
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/noplan"
 	"plimsoll/cmd/internal/read"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/plan"
 	"plimsoll/plan/draft"
 	"plimsoll/record"
@@ -21,16 +19,17 @@ import (
 )
 
 // Sizing is the verb for a ladder of load steps: a grade for each, and advice.
-func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
+func Sizing(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	asJSON := fs.Bool("json", false, "write the report as JSON")
-	engine, arm := app.PartFlags(fs)
-	rate := a.CalibrateFlag(fs)
-	keep := app.KeepFlag(fs)
-	a.OutwardFlags(fs)
+	engine, arm := a.PartFlags()
+	rate := a.CalibrateFlag()
+	keep := a.KeepFlag()
+	a.OutwardFlags()
 	users := fs.Int("users", 0, "with a URL: users of the highest step (default 200)")
 	first := noplan.AddFlags(fs)
-	rest, err := usage.Parse(fs, args, 1, 1)
+	rest, err := a.Parse(1, 1)
 	if err != nil {
 		return err
 	}

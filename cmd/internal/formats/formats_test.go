@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/files"
 )
 
@@ -13,9 +14,7 @@ import (
 func fixture(t *testing.T, elem ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(append([]string{"..", "..", ".."}, elem...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return string(data)
 }
 
@@ -68,8 +67,6 @@ func TestFormatsAreRecognized(t *testing.T) {
 	}
 	_, err := Of("auto", []byte("hello"))
 	for _, f := range All() {
-		if err == nil || !strings.Contains(err.Error(), f.Content) {
-			t.Errorf("%v, want %q in it", err, f.Content)
-		}
+		failure.Says(t, err, f.Content)
 	}
 }

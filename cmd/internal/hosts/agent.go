@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/load/fleet"
 	"plimsoll/plan"
 	"plimsoll/run/users"
@@ -105,7 +104,8 @@ func (f *watchFlags) any() bool {
 
 // Agent is the verb: this program as an agent of a run that another process leads, with users or
 // with the probes of this host.
-func Agent(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func Agent(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	stdio := fs.Bool(
 		"stdio",
 		false,
@@ -121,7 +121,7 @@ func Agent(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 		"",
 		"-join: `file` that plimsoll fleet -new-token has made; only its owner and group may read it",
 	)
-	labels, root := labelFlag(fs), a.StoreFlag(fs)
+	labels, root := labelFlag(fs), a.StoreFlag()
 	rate := fs.Bool(
 		"calibrate",
 		false,
@@ -129,7 +129,7 @@ func Agent(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 	)
 	var wf watchFlags
 	wf.register(fs)
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	watch, err := watch(a, wf)

@@ -2,14 +2,11 @@ package hosts
 
 import (
 	"context"
-	"flag"
 	"io"
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/dialect/mattermost"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/run/rating"
@@ -17,8 +14,9 @@ import (
 )
 
 // Calibrate is the verb that rates the generator on this host.
-func Calibrate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
+func Calibrate(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	force := fs.Bool("force", false, "measure again even if there is a result")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
 	length := fs.Duration("length", 20*time.Second, "how long it may take, 4s to 5m")
@@ -27,7 +25,7 @@ func Calibrate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string)
 		false,
 		"rate all cores of this host, as an agent uses them (default: those that a target here leaves)",
 	)
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	if *length < 4*time.Second || *length > 5*time.Minute {
@@ -54,11 +52,7 @@ func Calibrate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string)
 		return a.JSON(r)
 	}
 	if known {
-		plain.Fprintf(
-			a.Stdout,
-			"measured %s; -force measures again\n",
-			r.Date.Local().Format(time.DateTime),
-		)
+		a.Printf("measured %s; -force measures again\n", r.Date.Local().Format(time.DateTime))
 	}
 	_, err = io.WriteString(a.Stdout, rating.Describe(r))
 	return err

@@ -2,18 +2,17 @@ package hosts
 
 import (
 	"context"
-	"flag"
 	"strings"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/run/preflight"
 )
 
 // Doctor is the verb that examines this host. It changes nothing. Its status is 0 regardless of the
 // findings: the other statuses have meanings of their own, and -json has the severity of each
 // finding.
-func Doctor(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func Doctor(_ context.Context, a *app.App) error {
+	fs := a.Flags
 	role := fs.String(
 		"role",
 		"agent",
@@ -21,7 +20,7 @@ func Doctor(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 	)
 	asJSON := fs.Bool("json", false, "write the findings as JSON")
 	all := fs.Bool("all", false, "also show checks that passed")
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	found, err := preflight.Examine(*role)

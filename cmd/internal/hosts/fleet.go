@@ -8,20 +8,20 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/run/users"
 )
 
 // Fleet is the verb that says who has joined, and makes the tokens of new agents.
-func Fleet(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
+func Fleet(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	var d users.Door
-	app.FleetFlags(fs, &d)
+	a.FleetFlags(&d)
 	fs.StringVar(&d.Keys, "token-file", "", "the same as -fleet-keys")
 	fresh := fs.String("new-token", "", "make the token `file` of a new agent, named for the file")
 	wait := fs.Duration("wait", 10*time.Second, "how long agents may take to answer")
 	asJSON := fs.Bool("json", false, "write the list as JSON")
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	if d.Keys == "" {

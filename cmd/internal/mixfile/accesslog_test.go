@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/failure"
 )
 
 // logLine is a line as nginx writes it.
@@ -34,12 +36,8 @@ func TestReadLog(t *testing.T) {
 	want := map[string]float64{"createPost": 3, "getUser": 1, "GET /plugins/calls/{id}/{id}": 1}
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
-	if _, err := io.WriteString(z, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(io.WriteString(z, text)))
+	failure.None(t, z.Close())
 	for name, in := range map[string]io.Reader{"plain": strings.NewReader(text), "gzip": bytes.NewReader(zipped.Bytes())} {
 		l, err := readLog(t.Context(), in)
 		if err != nil {
@@ -65,9 +63,7 @@ func TestReadLogIsBounded(t *testing.T) {
 		b.WriteString(logLine(i%3600, fmt.Sprintf("GET /page-%d HTTP/1.1", i)))
 	}
 	l, err := readLog(t.Context(), strings.NewReader(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(l.calls) != mostLogKept+1 || l.calls["other paths"] != 2*mostLogKept {
 		t.Errorf("%d names, %v of other paths", len(l.calls), l.calls["other paths"])
 	}

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
+	"plimsoll/internal/failure"
 	"plimsoll/internal/plain"
 	"plimsoll/run/deploy"
 	"plimsoll/run/preflight"
@@ -47,9 +48,7 @@ func TestMeet(t *testing.T) {
 	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(secure.Close)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	closed.Close()
 	health := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/health" {
@@ -91,9 +90,7 @@ func TestMeet(t *testing.T) {
 func TestMeetIsNotKeptWaiting(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer l.Close()
 	pr := &session.Program{Resolver: deploy.Resolver{
 		Dialects: dialect.Set{mattermost.Dialect, other},
@@ -146,8 +143,6 @@ func TestObstaclesOfAServer(t *testing.T) {
 		t.Errorf("%v, %v, %v", most, list, err)
 	}
 	delete(env, "PLIMSOLL_ADMIN_PASSWORD")
-	if _, err := m.Obstacles(t.Context(), &pr.Resolver, "root", 200); err == nil ||
-		!strings.Contains(err.Error(), "needs an administrator") {
-		t.Errorf("without a secret: %v", err)
-	}
+	failure.Says(t, failure.Of(m.Obstacles(t.Context(), &pr.Resolver, "root", 200)),
+		"needs an administrator")
 }

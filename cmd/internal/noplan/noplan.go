@@ -106,23 +106,17 @@ func (r *Request) meet(ctx context.Context, f *draft.Facts) error {
 
 // facts returns the facts of the command line.
 func (r *Request) facts() (draft.Facts, error) {
+	usual, least := r.Question.Length()
 	f := draft.Facts{
 		Question: r.Question,
-		File:     *r.Flags.save,
+		File:     cmp.Or(*r.Flags.save, "plan.yaml"),
 		URL:      URL(r.Address),
 		CA:       *r.Flags.ca,
 		Behavior: *r.Flags.behavior,
 		Script:   Beside(*r.Flags.script, *r.Flags.save),
 		Users:    r.Users,
-		Length:   *r.Flags.length,
+		Length:   cmp.Or(*r.Flags.length, usual),
 		Params:   map[string]string{},
-	}
-	if f.File == "" {
-		f.File = "plan.yaml"
-	}
-	usual, least := r.Question.Length()
-	if f.Length == 0 {
-		f.Length = usual
 	}
 	switch {
 	case planFile.MatchString(f.URL):
@@ -204,10 +198,7 @@ const usualAdmin = "sysadmin"
 // fit reads the server's limits, and lowers the number of users to them unless the command line
 // sets it.
 func (r *Request) fit(ctx context.Context, met *preflight.Met, f *draft.Facts) error {
-	users := f.Users
-	if users == 0 {
-		users = f.Question.Usual()
-	}
+	users := cmp.Or(f.Users, f.Question.Usual())
 	list, err := met.Obstacles(
 		ctx,
 		&r.Program.Resolver,

@@ -75,7 +75,7 @@ const uploads = "files"
 // refchatCommand starts this program's reference server, or another build of it.
 func refchatCommand(spec target.Spec, in process.Instance) (process.Command, error) {
 	args := []string{mattermost.Refchat, "-listen=${HOSTPORT}"}
-	if v := played(spec.Version); v != "" {
+	if v := releaseRE.FindString(spec.Version); v != "" {
 		args = append(args, "-version="+v)
 	}
 	if spec.Instances > 1 || spec.Dataset != "" {
@@ -123,14 +123,6 @@ func releaseCommand(spec target.Spec, in process.Instance) (process.Command, err
 	return process.Command{Path: path, Args: append(args, spec.Args...), Env: env}, nil
 }
 
-// releaseRE is the form of the releases that the reference server plays.
+// releaseRE is the form of the releases that the reference server plays: with another version,
+// which is only a text for people, it would not start.
 var releaseRE = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}(\.[0-9]{1,9}(-[0-9A-Za-z.]+)?)?$`)
-
-// played returns the version of a plan that the reference server is to play, or "" for one that is
-// only a text for people: with another form it would not start.
-func played(v string) string {
-	if !releaseRE.MatchString(v) {
-		return ""
-	}
-	return v
-}

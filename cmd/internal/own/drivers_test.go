@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/internal/failure"
 	"plimsoll/run/deploy/stores"
 	"plimsoll/target"
 	"plimsoll/target/process"
@@ -36,9 +37,7 @@ func TestRefchatPlaysReleases(t *testing.T) {
 			Version: version,
 			Binary:  "server",
 		}, process.Instance{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if got := slices.Contains(c.Args, "-version="+version); got != want {
 			t.Errorf("%q is handed on: %v, want %v", version, got, want)
 		}
@@ -59,9 +58,7 @@ func TestUploadsAreReset(t *testing.T) {
 			Hosts: []string{"a", "b"},
 			Peers: [][4]int{{1, 2}, {3, 4}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if !slices.ContainsFunc(conf.Files, func(dir string) bool {
 			return slices.Contains(c.Args, "-files=${DIR}/"+dir)
 		}) {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
@@ -165,19 +166,13 @@ func TestHostileProcess(t *testing.T) {
 		t.SkipNow() // it is started by another test
 	}
 	s, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := inBackground(func() error { return s.Run(ctx) })
 	to, err := url.Parse(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if cpu, err := strconv.Atoi(os.Getenv("PLIMSOLL_HOSTILE_CPU")); err == nil {
-		if err := lab.PinSelf([]int{cpu}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, lab.PinSelf([]int{cpu}))
 	}
 	h := &hostile{
 		proxy: &httputil.ReverseProxy{
@@ -190,9 +185,7 @@ func TestHostileProcess(t *testing.T) {
 		conns: map[net.Conn]bool{},
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	srv := &http.Server{Handler: h, ConnState: h.track}
 	served := inBackground(func() error { return srv.Serve(l) })
 	modes := hostileModes(true)
@@ -222,30 +215,20 @@ func startHostile(t *testing.T) (address, behind string, arm func(mode string)) 
 	cmd.Env = append(os.Environ(), "PLIMSOLL_HOSTILE_PROCESS=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, cmd.Start())
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	lines := bufio.NewReader(out)
 	line := func() string {
 		s, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		return strings.TrimSpace(s)
 	}
 	address, behind = line(), line()
 	return address, behind, func(mode string) {
-		if _, err := fmt.Fprintln(in, mode); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(fmt.Fprintln(in, mode)))
 		line()
 	}
 }
@@ -261,9 +244,7 @@ func resident(t *testing.T) int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(m[1]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return n << 10
 }
 
@@ -305,22 +286,16 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 				},
 			}
 			b := &mattermost.Person{}
-			if err := b.Provision(t.Context(), env, users); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, b.Provision(t.Context(), env, users))
 			env.URL = address
 			local, err := engine.New(t.Context(), engine.Config{
 				Env:   env,
 				Mix:   []engine.Part{{Behavior: b, Share: 1}},
 				Clock: clock.New(time.Now()),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer local.Stop(time.Second)
-			if err := local.SetUsers(users, time.Second); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, local.SetUsers(users, time.Second))
 			until := func(what string, there func() bool) {
 				for end := time.Now().Add(2 * time.Minute); !there(); time.Sleep(20 * time.Millisecond) {
 					if time.Now().After(end) {

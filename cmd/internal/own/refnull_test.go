@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/internal/failure"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
@@ -22,9 +23,7 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 	for name, behavior := range mattermost.Behaviors() {
 		t.Run(name, func(t *testing.T) {
 			s, err := refnull.New(refnull.Config{Push: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := inBackground(func() error { return s.Run(ctx) })
 			defer func() {
@@ -57,9 +56,7 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 			}
 			b := behavior()
 			const users = 40
-			if err := b.Provision(ctx, env, users); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, b.Provision(ctx, env, users))
 			reg.Cut()
 			var mu sync.Mutex
 			var failures []string
@@ -86,12 +83,8 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 					}
 				},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := local.SetUsers(users, 100*time.Millisecond); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
+			failure.None(t, local.SetUsers(users, 100*time.Millisecond))
 			// Real sockets; the checks below do not depend on how much was done, only that some
 			// was.
 			time.Sleep(2 * time.Second)

@@ -130,7 +130,7 @@ func (c *check) text(ctx context.Context) error {
 			_, failed = plain.Fprintf(c.app.Stdout, format+"\n", args...)
 		}
 	}
-	warn := func(text string) { plain.Fprintf(c.app.Stderr, "plimsoll: warning: %s\n", text) }
+	warn := func(text string) { c.app.Tellf("plimsoll: warning: %s\n", text) }
 	line("%s: good, %s", c.file, c.plan.Digest())
 	if c.online {
 		line(

@@ -2,13 +2,11 @@ package plans
 
 import (
 	"context"
-	"flag"
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/ask"
 	"plimsoll/cmd/internal/interview"
 	"plimsoll/cmd/internal/noplan"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -16,9 +14,9 @@ import (
 )
 
 // Init is the verb that asks five questions and writes a plan.
-func Init(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	file := fs.String("o", "plimsoll.yaml", "new `file` for the plan")
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+func Init(ctx context.Context, a *app.App) error {
+	file := a.Flags.String("o", "plimsoll.yaml", "new `file` for the plan")
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	if err := noplan.Free(*file); err != nil {

@@ -3,26 +3,25 @@ package plans
 
 import (
 	"context"
-	"flag"
 	"io"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/plan"
 	"plimsoll/run/session"
 )
 
 // Plan is the verb that validates and prints plans.
-func Plan(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+func Plan(ctx context.Context, a *app.App) error {
+	fs := a.Flags
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	online := fs.Bool(
 		"online",
 		false,
 		"check: also the files, variables, addresses and accounts that the plan names, and this host, as every run does before it begins",
 	)
-	root := a.StoreFlag(fs)
+	root := a.StoreFlag()
 	mix, mixOut := mixFlags(fs)
-	rest, err := usage.Parse(fs, args, 1, 2)
+	rest, err := a.Parse(1, 2)
 	if err != nil {
 		return err
 	}

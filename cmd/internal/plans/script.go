@@ -2,11 +2,9 @@ package plans
 
 import (
 	"context"
-	"flag"
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/dialect/script"
 	"plimsoll/internal/plain"
 	"plimsoll/load/script/bundle"
@@ -14,9 +12,9 @@ import (
 )
 
 // Script is the verb that checks scripts.
-func Script(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	asJSON := fs.Bool("json", false, "write the constructs as JSON")
-	rest, err := usage.Parse(fs, args, 2, 2)
+func Script(_ context.Context, a *app.App) error {
+	asJSON := a.Flags.Bool("json", false, "write the constructs as JSON")
+	rest, err := a.Parse(2, 2)
 	if err != nil {
 		return err
 	}

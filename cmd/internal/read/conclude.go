@@ -8,7 +8,6 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
-	"plimsoll/internal/plain"
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
@@ -47,15 +46,8 @@ func Conclude(
 	}
 	why := c.NotComplete()
 	if why != "" && doc.State.Judged == 0 && !asJSON {
-		plain.Fprintf(
-			a.Stdout,
-			"comparison %s %s: %d of %d blocks judged, so there is no report yet; its %d runs are kept\n",
-			c.ID,
-			why,
-			doc.State.Judged,
-			doc.State.Planned,
-			len(c.Runs),
-		)
+		a.Printf("comparison %s %s: %d of %d blocks judged, so there is no report yet; its %d runs are kept\n",
+			c.ID, why, doc.State.Judged, doc.State.Planned, len(c.Runs))
 		goesOn(a, st, c)
 		return exit.Tool, doc, st.SaveComparison(c)
 	}
@@ -80,10 +72,10 @@ func Conclude(
 		if err := report.Screen(a.Stdout, doc, 100); err != nil {
 			return exit.Tool, none, err
 		}
-		plain.Fprintf(a.Stdout, "report: %s\n", filepath.Join(dir, "report.html"))
+		a.Printf("report: %s\n", filepath.Join(dir, "report.html"))
 	}
 	if why != "" {
-		plain.Fprintf(a.Stderr, "plimsoll: the comparison %s\n", why)
+		a.Tellf("plimsoll: the comparison %s\n", why)
 		goesOn(a, st, c)
 		return exit.Tool, doc, nil
 	}
@@ -96,7 +88,7 @@ func goesOn(a *app.App, st *store.Store, c *record.Comparison) {
 	if def := a.DefaultStore(); st.Root() != def {
 		in = " -store " + st.Root()
 	}
-	plain.Fprintf(a.Stderr, "plimsoll: plimsoll compare%s -resume %s goes on with it\n", in, c.ID)
+	a.Tellf("plimsoll: plimsoll compare%s -resume %s goes on with it\n", in, c.ID)
 }
 
 // Summary is the line for scripts: each database, and with several new arms each of them, with its

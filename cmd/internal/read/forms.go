@@ -13,7 +13,6 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -107,9 +106,9 @@ func render(
 	a *app.App,
 	st *store.Store,
 	c *record.Comparison,
-	o *output,
-	asJSON bool,
+	n *numbers,
 ) error {
+	o := n.output
 	p, err := PlanOf(a, c)
 	if err != nil {
 		return err
@@ -124,11 +123,11 @@ func render(
 	if *o.out == "" && *o.print == "" {
 		*o.out = st.ComparisonDir(c.ID)
 	}
-	if err := writeDocument(a, o, doc, pages, asJSON); err != nil {
+	if err := writeDocument(a, n, doc, pages); err != nil {
 		return err
 	}
 	if why := c.NotComplete(); why != "" {
-		plain.Fprintf(a.Stderr, "plimsoll: the comparison %s\n", why)
+		a.Tellf("plimsoll: the comparison %s\n", why)
 		return exit.StatusError(exit.Tool)
 	}
 	return exit.With(exit.Compared(doc, verdicts))
@@ -152,16 +151,11 @@ func (o *output) withTexts(p *plan.Plan) error {
 }
 
 // writeDocument writes all forms of a document into the directory, if one is given, and prints one.
-func writeDocument(
-	a *app.App,
-	o *output,
-	doc report.Document,
-	pages []evidence.File,
-	asJSON bool,
-) error {
-	if err := write(a, o, doc, pages, formOr(asJSON, "screen")); err != nil || *o.out == "" {
+func writeDocument(a *app.App, n *numbers, doc report.Document, pages []evidence.File) error {
+	o := n.output
+	if err := write(a, o, doc, pages, formOr(*n.asJSON, "screen")); err != nil || *o.out == "" {
 		return err
 	}
-	plain.Fprintf(a.Stderr, "report: %s\n", filepath.Join(*o.out, "report.html"))
+	a.Tellf("report: %s\n", filepath.Join(*o.out, "report.html"))
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 )
@@ -78,12 +77,11 @@ func gather(ctx context.Context, a *app.App, n *numbers, base, fresh []string) e
 		return err
 	}
 	if *n.output.out == "" {
-		plain.Fprintf(
-			a.Stderr,
+		a.Tellf(
 			"plimsoll: nothing is written: -out DIR writes all forms of the report, with graphs and pages\n",
 		)
 	}
-	if err := writeDocument(a, n.output, doc, pages, *n.asJSON); err != nil {
+	if err := writeDocument(a, n, doc, pages); err != nil {
 		return err
 	}
 	return exit.With(exit.Compared(doc, verdicts))

@@ -13,7 +13,6 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/formats"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
 	"plimsoll/judge/comparison"
@@ -32,7 +31,8 @@ type numbers struct {
 	set                       func() []string // flags that were given
 }
 
-func numbersFlags(a *app.App, fs *flag.FlagSet) *numbers {
+func numbersFlags(a *app.App) *numbers {
+	fs := a.Flags
 	n := &numbers{
 		base: fs.String(
 			"base",
@@ -45,7 +45,7 @@ func numbersFlags(a *app.App, fs *flag.FlagSet) *numbers {
 			"auto",
 			"of the files: "+strings.Join(formats.Names(), ", ")+" or auto",
 		),
-		root: a.StoreFlag(fs),
+		root: a.StoreFlag(),
 
 		databases: fs.Bool(
 			"databases",
@@ -104,15 +104,15 @@ func (n *numbers) refuse(stored string, more ...string) error {
 }
 
 // Judge is the verb that judges imported numbers.
-func Judge(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	n := numbersFlags(a, fs)
-	fs.BoolVar(
+func Judge(_ context.Context, a *app.App) error {
+	n := numbersFlags(a)
+	a.Flags.BoolVar(
 		&n.markdown,
 		"md",
 		false,
 		"write the result as Markdown, with the tables of the release reports",
 	)
-	rest, err := usage.Parse(fs, args, 0, comparison.MostGiven)
+	rest, err := a.Parse(0, comparison.MostGiven)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -45,11 +44,8 @@ func judgeStored(a *app.App, n *numbers, name string) error {
 func PlanOf(a *app.App, c *record.Comparison) (*plan.Plan, error) {
 	p, err := evidence.PlanOf(c)
 	if err == nil && c.Undigested {
-		plain.Fprintf(
-			a.Stderr,
-			"plimsoll: comparison %s is of an earlier version and carries no digests: its plan is held against its runs, but a change of its list of runs or looks would not be seen\n",
-			c.ID,
-		)
+		a.Tellf("plimsoll: comparison %s is of an earlier version and carries no digests: its plan is held against its runs, but a change of its list of runs or looks would not be seen\n",
+			c.ID)
 	}
 	return p, err
 }

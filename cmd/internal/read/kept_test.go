@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/contrib/grafana"
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -58,16 +59,12 @@ type keptShape struct {
 func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Store, id string) {
 	tb.Helper()
 	st, err := store.Open(root)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, err)
 	blocks := cmp.Or(shape.blocks, 2)
 	p, err := plan.Parse(
 		[]byte(strings.Replace(keptPlan, "blocks: 2", fmt.Sprint("blocks: ", blocks), 1)),
 	)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, err)
 	epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 	first := keptRun(tb, st, p, epoch, shape)
 	c := &record.Comparison{
@@ -106,13 +103,9 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 				m.Capacity = &users
 				dir := filepath.Join(root, "runs", m.ID)
 				link(tb, first.Dir, dir)
-				if err := record.WriteJSON(filepath.Join(dir, record.ManifestFile), m); err != nil {
-					tb.Fatal(err)
-				}
+				failure.None(tb, record.WriteJSON(filepath.Join(dir, record.ManifestFile), m))
 				digest, err := record.DigestFile(filepath.Join(dir, record.ManifestFile))
-				if err != nil {
-					tb.Fatal(err)
-				}
+				failure.None(tb, err)
 				c.Runs = append(c.Runs, record.ComparisonRun{
 					Run:    m.ID,
 					Digest: digest,
@@ -125,9 +118,7 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 			}
 		}
 	}
-	if err := st.SaveComparison(c); err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, st.SaveComparison(c))
 	return st, c.ID
 }
 
@@ -150,9 +141,7 @@ func link(tb testing.TB, from, to string) {
 		}
 		return os.Link(path, filepath.Join(to, rel))
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, err)
 }
 
 // keptRun writes one run.
@@ -166,9 +155,7 @@ func keptRun(
 	tb.Helper()
 	must := func(err error) {
 		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
+		failure.None(tb, err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	at := func(part float64) time.Duration {
@@ -432,9 +419,7 @@ func newKeptSeries(tb testing.TB, p *plan.Plan, shape keptShape) *keptSeries {
 func hostSeries(tb testing.TB) (out [][]string) {
 	tb.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "watch", "probe", "testdata", "host.golden"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, err)
 	for line := range strings.Lines(string(b)) {
 		one := []string{regexp.MustCompile(`^\w+`).FindString(line)}
 		for _, l := range regexp.MustCompile(`(\w+)="([^"]*)"`).FindAllStringSubmatch(line, -1) {
@@ -475,21 +460,13 @@ func keptFirst(tb testing.TB, shape keptShape) (*record.Run, *plan.Plan, *series
 	tb.Helper()
 	st, id := keptComparison(tb, tb.TempDir(), shape)
 	c, err := st.Comparison(id)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, err)
 	p, err := plan.Parse([]byte(c.Plan))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, err)
 	r, err := st.Run(c.Runs[0].Run)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, err)
 	db, err := catalog().Of(r).Series()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	failure.None(tb, err)
 	tb.Cleanup(func() { db.Close() })
 	return r, p, db
 }

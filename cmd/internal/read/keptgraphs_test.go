@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/report"
 )
@@ -24,9 +24,7 @@ func TestGraphsAreKept(t *testing.T) {
 		return catalog().Of(r).Drawing(t.Context(), db, p.Workload.Pace)
 	}
 	drawn, err := catalog().Draw(t.Context(), db, r.Manifest, p.Workload.Pace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	kept, err := read()
 	if err != nil || !reflect.DeepEqual(kept, drawn) {
 		t.Errorf("kept and drawn graphs differ (%v)", err)
@@ -51,12 +49,8 @@ func TestGraphsAreKept(t *testing.T) {
 		}
 		f(&g)
 		path := filepath.Join(r.Dir, record.GraphsFile) // other runs have the same file
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-		if err := record.WriteJSON(path, g); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Remove(path))
+		failure.None(t, record.WriteJSON(path, g))
 	}
 	line := record.GraphLine{T: []float64{1, 2}, V: []float64{3, 4}}
 	change(func(g *record.Graphs) { g.Tests[report.Bounded]["rps"] = line })
@@ -70,18 +64,10 @@ func TestGraphsAreKept(t *testing.T) {
 	change(func(g *record.Graphs) {
 		g.Tests[report.Bounded]["rps"] = record.GraphLine{T: []float64{1, 2}, V: []float64{3}}
 	})
-	if _, err := read(); err == nil ||
-		!strings.Contains(
-			err.Error(),
-			"graphs.json: graph rps of test bounded has 2 instants and 1 values",
-		) {
-		t.Errorf("damaged lines: %v", err)
-	}
+	failure.Says(t, failure.Of(read()),
+		"graphs.json: graph rps of test bounded has 2 instants and 1 values")
 	change(func(g *record.Graphs) { g.Format = 7 })
-	if _, err := read(); err == nil ||
-		!strings.Contains(err.Error(), "format 7; this is plimsoll devel and reads up to 1") {
-		t.Errorf("another format: %v", err)
-	}
+	failure.Says(t, failure.Of(read()), "format 7; this is plimsoll devel and reads up to 1")
 }
 
 // The definition of the graphs is the one that runs were stored with by earlier builds: otherwise

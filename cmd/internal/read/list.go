@@ -2,29 +2,26 @@ package read
 
 import (
 	"context"
-	"flag"
 	"path/filepath"
 	"strings"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/parallel"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
 )
 
 // Ls lists the store's runs.
-func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
-	asJSON := fs.Bool("json", false, "write the list as JSON")
-	aa := fs.Bool(
+func Ls(ctx context.Context, a *app.App) error {
+	root := a.StoreFlag()
+	asJSON := a.Flags.Bool("json", false, "write the list as JSON")
+	aa := a.Flags.Bool(
 		"aa",
 		false,
 		"list the noise floors that comparisons of a build with itself have left, by environment, database and metric",
 	)
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	st, err := store.Open(*root)
@@ -39,7 +36,7 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 		return err
 	}
 	for _, w := range warnings {
-		plain.Fprintf(a.Stderr, "plimsoll ls: %v\n", w)
+		a.Tellf("plimsoll ls: %v\n", w)
 	}
 	if *asJSON {
 		if entries == nil {
@@ -49,8 +46,7 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 	}
 	for _, e := range entries {
 		if len(e.Changed) > 0 {
-			plain.Fprintf(
-				a.Stderr,
+			a.Tellf(
 				"plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, "+
 					"or repeat it\n",
 				e.ID,
@@ -62,15 +58,15 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 }
 
 // Show prints one run.
-func Show(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
-	asJSON := fs.Bool("json", false, "write the run as JSON")
-	pages := fs.String(
+func Show(ctx context.Context, a *app.App) error {
+	root := a.StoreFlag()
+	asJSON := a.Flags.Bool("json", false, "write the run as JSON")
+	pages := a.Flags.String(
 		"pages",
 		"",
 		"instead write the run's system and coordinator metrics as HTML pages into this directory",
 	)
-	rest, err := usage.Parse(fs, args, 1, 1)
+	rest, err := a.Parse(1, 1)
 	if err != nil {
 		return err
 	}
@@ -110,7 +106,7 @@ func showPages(ctx context.Context, a *app.App, dir string, r *record.Run) error
 		return err
 	}
 	for _, f := range pages {
-		plain.Fprintf(a.Stdout, "%v\n", filepath.Join(dir, f.Name))
+		a.Printf("%v\n", filepath.Join(dir, f.Name))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func listNoise(a *app.App, st *store.Store, asJSON bool) error {
 		return err
 	}
 	for _, w := range warnings {
-		plain.Fprintf(a.Stderr, "plimsoll ls: %v\n", w)
+		a.Tellf("plimsoll ls: %v\n", w)
 	}
 	rows := evidence.NoiseFloors(lines)
 	if asJSON {

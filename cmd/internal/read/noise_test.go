@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/verbtest"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/record/store/storetest"
 )
@@ -35,9 +36,7 @@ func TestListNoise(t *testing.T) {
 	}
 	again := aa
 	again.Comparison, again.Kind = "b", "worse"
-	if err := st.AddAA(aa, again); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, st.AddAA(aa, again))
 	status, out, _ := verbtest.Run(t, Ls, "-aa", "-store", root)
 	// A run sd of 2 % finds 4.1 % in six blocks (by the study), as a ratio of geometric means.
 	for _, want := range []string{"abc", "mysql", "capacity", "2 %", "4.11 %", "1 of 2", "a host", "a load", "  12  "} {

@@ -199,13 +199,9 @@ func TestPublishedTables(t *testing.T) {
 // numbers in examples/releases.csv; the page of the trend has the first lines of what it prints.
 func TestPublishedDifferences(t *testing.T) {
 	csv, err := os.ReadFile("../../../examples/releases.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	page, err := os.ReadFile("../../../docs/trend.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	files := map[string]string{"examples/releases.csv": string(csv)}
 	status, out, errs := in(t, files, Report, "trend", "-json", "examples/releases.csv")
 	var d report.TrendPart

@@ -5,15 +5,12 @@ package read
 import (
 	"context"
 	"errors"
-	"flag"
 	"io/fs"
 	"os"
 	"syscall"
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -21,13 +18,14 @@ import (
 )
 
 // Report renders a stored comparison again, or imported numbers.
-func Report(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	if len(args) > 0 && args[0] == "trend" {
-		return trend(ctx, a, fs, args[1:])
+func Report(ctx context.Context, a *app.App) error {
+	if len(a.Given) > 0 && a.Given[0] == "trend" {
+		a.Given = a.Given[1:]
+		return trend(ctx, a)
 	}
-	n := numbersFlags(a, fs)
-	n.output.textsFlag(fs)
-	rest, err := usage.Parse(fs, args, 0, comparison.MostGiven)
+	n := numbersFlags(a)
+	n.output.textsFlag(a.Flags)
+	rest, err := a.Parse(0, comparison.MostGiven)
 	if err != nil {
 		return err
 	}
@@ -72,7 +70,7 @@ func reportStored(ctx context.Context, a *app.App, n *numbers, name string) erro
 		return err
 	}
 	if *n.output.out != "" || *n.output.print != "" {
-		return render(ctx, a, st, c, n.output, *n.asJSON)
+		return render(ctx, a, st, c, n)
 	}
 	return reportAgain(ctx, a, n, st, c)
 }
@@ -121,7 +119,7 @@ func reportAgain(
 		)
 	}
 	if unwritable(err) && *n.output.texts == "" {
-		return onlyShow(ctx, a, st, c, n.output, *n.asJSON, err)
+		return onlyShow(ctx, a, st, c, n, err)
 	}
 	if err != nil {
 		return err
@@ -131,11 +129,11 @@ func reportAgain(
 		return err
 	}
 	if *n.output.texts != "" { // the report beside the comparison, with them
-		return render(ctx, a, st, c, n.output, *n.asJSON)
+		return render(ctx, a, st, c, n)
 	}
 	status, _, err := Conclude(ctx, a, st, c, *n.asJSON)
 	if unwritable(err) {
-		return onlyShow(ctx, a, st, c, n.output, *n.asJSON, err)
+		return onlyShow(ctx, a, st, c, n, err)
 	}
 	if err != nil {
 		return err
@@ -164,13 +162,12 @@ func onlyShow(
 	a *app.App,
 	st *store.Store,
 	c *record.Comparison,
-	o *output,
-	asJSON bool,
+	n *numbers,
 	why error,
 ) error {
-	plain.Fprintf(a.Stderr, notWritten, why)
-	*o.print = formOr(asJSON, "screen")
-	return render(ctx, a, st, c, o, asJSON)
+	a.Tellf(notWritten, why)
+	*n.output.print = formOr(*n.asJSON, "screen")
+	return render(ctx, a, st, c, n)
 }
 
 func isFile(name string) bool {

@@ -13,6 +13,7 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/verbtest"
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -64,9 +65,7 @@ func TestReportOfStoredRuns(t *testing.T) {
 		"report.html":   regexp.MustCompile(`href="([^#"][^"]*)"`),
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, form))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		n := 0
 		for _, m := range links.FindAllStringSubmatch(string(text), -1) {
 			n++
@@ -81,9 +80,7 @@ func TestReportOfStoredRuns(t *testing.T) {
 	var system, coordinator string
 	for _, p := range pages {
 		b, err := os.ReadFile(filepath.Join(dir, report.PagesDir, p.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		switch {
 		case strings.HasSuffix(p.Name(), "postgresql-new_unbounded_system.html"):
 			system = string(b)
@@ -111,9 +108,7 @@ func TestShowPages(t *testing.T) {
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "new", "pages")
 	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 1, methods: 1, ops: 20})
 	runs, err := os.ReadDir(filepath.Join(root, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	last := runs[len(runs)-1].Name()
 	status, out, errOut := verbtest.Run(t, Show, "-store", root, "-pages", dir, last)
 	if status != exit.OK {
@@ -137,9 +132,7 @@ func TestGraphsWithoutData(t *testing.T) {
 		Run:   r.Manifest.ID,
 		Valid: true,
 	}, p.Workload.Pace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	why := d.NoData[report.Unbounded]["avg-api-times"]
 	if !strings.Contains(why, "metrics page has no mattermost_api_time") ||
 		len(d.NoData[report.Unbounded]) != 4 {
@@ -153,9 +146,7 @@ func TestGraphsWithoutData(t *testing.T) {
 // A rule about the same quantity as a graph puts its threshold into it; another rule does not.
 func TestThresholdsOfGraphs(t *testing.T) {
 	p, err := plan.Parse([]byte(keptPlan))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, s := range catalog().GraphSpecs(p) {
 		want := s.Name == "avg-api-times"
 		if (s.Threshold != nil) != want || want && s.Threshold.Value != 200 {
@@ -199,9 +190,7 @@ func BenchmarkStoredReport(b *testing.B) {
 		}
 		return err
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	b.ReportMetric(float64(files), "files")
 	b.ReportMetric(float64(size)/(1<<20), "MiB")
 }

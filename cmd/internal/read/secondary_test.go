@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/drift"
 	"plimsoll/load/measure"
@@ -36,9 +37,7 @@ func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 				Users: 5,
 			}, {Name: "measure", From: 10 * time.Second, To: 70 * time.Second, Users: 5}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for s := range 72 {
 		post, view := measure.NewWindow("post"), measure.NewWindow("view")
 		for i := range 40 {
@@ -48,14 +47,10 @@ func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 			)
 		}
 		post.Classes[measure.OK], view.Classes[measure.OK] = 40, 40
-		if err := w.Windows(s, []*measure.Window{post, view}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, w.Windows(s, []*measure.Window{post, view}))
 	}
 	db, err := series.Create(filepath.Join(dir, record.SeriesDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	app := []series.Label{{Name: "role", Value: "app"}, {Name: "instance", Value: "app-0"}}
 	with := func(more ...series.Label) []series.Label { return append(slices.Clone(app), more...) }
 	for s := range 73 {
@@ -117,9 +112,7 @@ func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 				})
 			}
 		}
-		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), samples); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(epoch.Add(time.Duration(s)*time.Second), samples))
 	}
 	return sealed(t, w, db, dir)
 }
@@ -127,25 +120,17 @@ func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 // sealed ends a run whose series are written, and opens it.
 func sealed(t *testing.T, w *record.Writer, db *series.DB, dir string) *record.Run {
 	t.Helper()
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
+	failure.None(t, failure.Of(w.Seal(t.Context(), record.Validity{Valid: true}, "")))
 	r, err := record.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return r
 }
 
 func TestSecondaryOfARun(t *testing.T) {
 	r := seenRun(t, func(int) time.Duration { return 10 * time.Millisecond })
 	got, err := new(app.App).Catalog().Secondary(t.Context())(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	byName := map[string]comparison.SecondaryValue{}
 	calls := map[string]float64{}
 	for _, f := range got {
@@ -201,9 +186,7 @@ func TestInsideARun(t *testing.T) {
 		return time.Duration(41+19*float64(max(s, 0))/60) * time.Millisecond
 	})
 	s, err := new(app.App).Catalog().Of(r).Show(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	i := slices.IndexFunc(s.Drift, func(d drift.Drift) bool { return d.Signal == "mean response" })
 	if i < 0 || s.Drift[i].State != drift.Rises || len(s.Drift[i].Parts) != 1 ||
 		s.Drift[i].Parts[0].Name != "post" {
@@ -224,9 +207,7 @@ func TestInsideARun(t *testing.T) {
 		t.Errorf("within the run, of what varies: %+v", w)
 	}
 	var out strings.Builder
-	if err := s.Text(&out); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Text(&out))
 	for _, want := range []string{"95 % of p95", "Runs differ by more", "mean response: rises by +", "ms at last", "post (4"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
@@ -235,9 +216,7 @@ func TestInsideARun(t *testing.T) {
 	short := s
 	short.Manifest.Phases = []record.Phase{{Name: "measure", To: 8 * time.Second}}
 	out.Reset()
-	if err := short.Text(&out); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, short.Text(&out))
 	if !strings.Contains(
 		out.String(),
 		"a measured phase of 8 s is too short to tell whether it was steady from its beginning; 50 s are needed",
@@ -250,9 +229,7 @@ func TestInsideARun(t *testing.T) {
 func TestWhyNothingIsSaidOfSettling(t *testing.T) {
 	r := seenRun(t, func(int) time.Duration { return 41 * time.Millisecond })
 	s, err := new(app.App).Catalog().Of(r).Show(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if s.Intervals != 60 || s.Silent != 0 {
 		t.Errorf("%d of %d intervals are silent, want 0 of 60", s.Silent, s.Intervals)
 	}
@@ -285,9 +262,7 @@ func TestWhyNothingIsSaidOfSettling(t *testing.T) {
 			x := s
 			x.Silent = tt.silent
 			x.Users = &record.Users{Storms: make([]record.StormOutcome, tt.storms)}
-			if err := x.Text(&out); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, x.Text(&out))
 			if got := out.String(); !strings.Contains(got, tt.want) ||
 				tt.want == "" && strings.Contains(got, "settling:") {
 				t.Errorf("%s\nwant %q", got, tt.want)

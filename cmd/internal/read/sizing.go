@@ -6,7 +6,6 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
-	"plimsoll/internal/plain"
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
@@ -38,15 +37,15 @@ func ConcludeSizing(
 		return err
 	}
 	if written != nil {
-		plain.Fprintf(a.Stderr, notWritten, written)
+		a.Tellf(notWritten, written)
 	} else {
-		plain.Fprintf(a.Stderr, "report: %s (and .html, .csv, .json)\n", filepath.Join(dir, "report.md"))
+		a.Tellf("report: %s (and .html, .csv, .json)\n", filepath.Join(dir, "report.md"))
 	}
 	if z.State != record.Sealed {
-		plain.Fprintf(a.Stderr, "plimsoll: the steps were interrupted: %s\n", z.Why)
+		a.Tellf("plimsoll: the steps were interrupted: %s\n", z.Why)
 	}
 	for _, w := range d.Sizing.LostWarnings() {
-		plain.Fprintf(a.Stderr, "plimsoll: %s\n", w)
+		a.Tellf("plimsoll: %s\n", w)
 	}
 	return exit.With(exit.Sized(z.State, d.Sizing))
 }

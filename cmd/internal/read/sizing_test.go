@@ -7,6 +7,7 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/verbtest"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/record/store/storetest"
 )
@@ -16,9 +17,7 @@ import (
 func TestSizingThatLostMessages(t *testing.T) {
 	const text = "name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster}\nunbounded: {max_users: 90}\nsizing: {steps: [50, 60]}\n"
 	p, err := new(app.App).Known().Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	root := t.TempDir()
 	st := storetest.At(t, root)
 	z := &record.Sizing{
@@ -44,9 +43,7 @@ func TestSizingThatLostMessages(t *testing.T) {
 		Digest: first,
 	}, {Users: 60, Run: "step", Digest: last}}
 	z.Repeated = []record.SizingStep{{Users: 60, Run: "repeated", Digest: repeated}}
-	if err := st.SaveSizing(z); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, st.SaveSizing(z))
 	const gone = "it is not known whether the target lost messages that it had acknowledged (first search, run search): "
 	told := func(texts ...string) {
 		t.Helper()

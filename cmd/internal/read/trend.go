@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,7 +14,6 @@ import (
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/formats"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
@@ -27,11 +25,12 @@ import (
 
 // trend shows the supported users of releases over many comparisons. Its exit status reports only
 // whether that could be done.
-func trend(_ context.Context, a *app.App, flags *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(flags)
+func trend(_ context.Context, a *app.App) error {
+	flags := a.Flags
+	root := a.StoreFlag()
 	asJSON := flags.Bool("json", false, "write the result as JSON")
 	o := outputFlags(flags, report.Releases)
-	rest, err := usage.Parse(flags, args, 1, comparison.MostGiven)
+	rest, err := a.Parse(1, comparison.MostGiven)
 	if err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func folder(a *app.App, dir string) (out []released, err error) {
 		case errors.Is(err, formats.ErrUnknown):
 			without = append(without, path)
 		default:
-			plain.Fprintf(a.Stderr, "plimsoll: left out: %s\n", plain.Error(err))
+			a.Tellf("plimsoll: left out: %s\n", plain.Error(err))
 		}
 		if stored {
 			return fs.SkipDir
@@ -140,7 +139,7 @@ func folder(a *app.App, dir string) (out []released, err error) {
 		return nil, plan.UsageError{Err: err}
 	}
 	if n := len(without); n > 0 {
-		plain.Fprintf(a.Stderr, "plimsoll: left out, of no known format: %s (%d in all)\n",
+		a.Tellf("plimsoll: left out, of no known format: %s (%d in all)\n",
 			strings.Join(without[:min(n, 3)], ", "), n)
 	}
 	if len(out) == 0 {
@@ -222,7 +221,7 @@ func toolReleases(
 	}
 	for _, g := range runs {
 		for _, w := range g.Warnings {
-			plain.Fprintf(a.Stderr, "plimsoll: %s: %s\n", name, w)
+			a.Tellf("plimsoll: %s: %s\n", name, w)
 		}
 	}
 	return out, nil

@@ -4,16 +4,13 @@ package serve
 import (
 	"cmp"
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
 	"plimsoll/console"
 	"plimsoll/internal/built"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -21,8 +18,9 @@ import (
 )
 
 // Serve shows the console, or answers the Prometheus HTTP API over a run.
-func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
+func Serve(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
 	id := fs.String(
 		"prometheus",
 		"",
@@ -60,7 +58,7 @@ func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 		"`file` of the console's certificate; by default one of its own in the store",
 	)
 	fs.StringVar(&at.Key, "tls-key", "", "`file` of its key")
-	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+	if _, err := a.Parse(0, 0); err != nil {
 		return err
 	}
 	st, err := store.Open(*root)
@@ -97,9 +95,9 @@ func serveConsole(
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}
-	plain.Fprintf(a.Stdout, "console: %s\n", url)
+	a.Printf("console: %s\n", url)
 	if pin != "" {
-		plain.Fprintf(a.Stdout, "certificate: SHA-256 %s\n", pin)
+		a.Printf("certificate: SHA-256 %s\n", pin)
 	}
 	return c.Serve(ctx, l)
 }
@@ -116,24 +114,18 @@ func serveSeries(ctx context.Context, a *app.App, st *store.Store, id, address s
 	}
 	defer f.Close()
 	if first, last, ok := f.DB.Bounds(); ok {
-		plain.Fprintf(
-			a.Stderr,
-			"plimsoll: run %s, series from %s to %s\n",
-			r.Manifest.ID,
-			first.Format(time.RFC3339),
-			last.Format(time.RFC3339),
-		)
+		a.Tellf("plimsoll: run %s, series from %s to %s\n",
+			r.Manifest.ID, first.Format(time.RFC3339), last.Format(time.RFC3339))
 	} else {
-		plain.Fprintf(a.Stderr, "plimsoll: run %s has no series\n", r.Manifest.ID)
+		a.Tellf("plimsoll: run %s has no series\n", r.Manifest.ID)
 	}
 	if !f.DB.Sealed() {
-		plain.Fprintf(
-			a.Stderr,
+		a.Tellf(
 			"plimsoll: the run was not closed: it was killed or is going on. Its log is read anew while it grows, at the cost of CPU time on this host; run -serve answers from the run itself\n",
 		)
 	}
 	if err := f.DB.Damage(); err != nil {
-		plain.Fprintf(a.Stderr, "plimsoll: %v\n", err)
+		a.Tellf("plimsoll: %v\n", err)
 	}
 	return a.Program().SeriesAPI().ServeStored(ctx, address, "-listen", f)
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 var update = flag.Bool("update", false, "write notices.txt anew")
@@ -26,13 +28,9 @@ func TestNoticesGolden(t *testing.T) {
 		parts(t, "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=arm64"),
 	)
 	got, err := notices(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if *update {
-		if err := os.WriteFile("notices.txt", []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile("notices.txt", []byte(got), 0o666))
 		return
 	}
 	if got == Notices {

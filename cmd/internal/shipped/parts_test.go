@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // A part is one package of the program.
@@ -132,9 +134,7 @@ func TestStrangersAreSeen(t *testing.T) {
 		{"ImportPath": "google.golang.org/api/option", "Module": {"Path": "google.golang.org/api", "Replace": {"Path": "./internal/absent/googleapi"}}},
 		{"ImportPath": "example.org/k8s.io"},
 		{"ImportPath": "github.com/azurely/fine"}]`), &all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	want := []string{
 		"k8s.io/client-go/rest, imported by plimsoll/watch/series",
 		"github.com/aws/smithy-go, imported by github.com/prometheus/sigv4/v2",

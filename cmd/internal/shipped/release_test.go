@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/failure"
 )
 
 const root = "../../.."
@@ -18,9 +20,7 @@ const root = "../../.."
 // out.
 func TestReleaseHasItsFiles(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, ".goreleaser.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	type file struct{ Src, Dst, Packager string }
 	var conf struct {
 		Builds   []struct{ Targets []string }
@@ -30,9 +30,7 @@ func TestReleaseHasItsFiles(t *testing.T) {
 			Contents []file
 		}
 	}
-	if err := yaml.Unmarshal(text, &conf); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, yaml.Unmarshal(text, &conf))
 	if len(conf.Builds) != 1 || len(conf.Archives) != 1 || len(conf.Nfpms) != 1 ||
 		len(conf.Builds[0].Targets) != 4 {
 		t.Fatalf(
@@ -61,13 +59,9 @@ func TestReleaseHasItsFiles(t *testing.T) {
 		}
 	}
 	script, err := os.ReadFile(filepath.Join(root, "scripts", "release.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	source, err := os.ReadFile(filepath.Join(root, "internal", "built", "built.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	set := regexp.MustCompile(`-X \$built\.(\w+)=`).FindAllSubmatch(script, -1)
 	for _, v := range set {
 		if !regexp.MustCompile(`(?m)^var .*\b` + string(v[1]) + `\b.* string$`).Match(source) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // TestVulnerabilitiesAreFoundOrNotChecked runs the script with a program in the place of
@@ -32,9 +34,7 @@ func TestVulnerabilitiesAreFoundOrNotChecked(t *testing.T) {
 			dir := t.TempDir()
 			tool := filepath.Join(dir, "govulncheck")
 			text := "#!/bin/sh\ncase $* in\n'-db https://example.org/db -version') if [ -e " + dir + "/asked ]; then " + c.again + "; else touch " + dir + "/asked; " + c.version + "; fi ;;\n*) " + c.scan + " ;;\nesac\n"
-			if err := os.WriteFile(tool, []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, os.WriteFile(tool, []byte(text), 0o755))
 			cmd := exec.CommandContext(
 				t.Context(),
 				filepath.Join("..", "..", "..", "scripts", "vulnerabilities.sh"),

@@ -4,7 +4,6 @@ package system
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/usage"
-	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/run/deploy/sandbox"
@@ -24,9 +21,10 @@ import (
 
 // Target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays
 // in the foreground: it supervises the programs, which never outlive it.
-func Target(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	root := a.StoreFlag(fs)
-	engine, arm := app.PartFlags(fs)
+func Target(ctx context.Context, a *app.App) error {
+	fs := a.Flags
+	root := a.StoreFlag()
+	engine, arm := a.PartFlags()
 	asJSON := fs.Bool("json", false, "status, verify: write it as JSON")
 	var vf verifyFlags
 	fs.StringVar(
@@ -61,7 +59,7 @@ func Target(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 		"verify: `number` of users of the run that the settings of the server are compared with",
 	)
 	fs.DurationVar(&vf.timeout, "timeout", 10*time.Second, "verify: of one call")
-	rest, err := usage.Parse(fs, args, 1, 2)
+	rest, err := a.Parse(1, 2)
 	if err != nil {
 		return err
 	}
@@ -125,16 +123,12 @@ func targetUp(
 		return err
 	}
 	defer func() { _ = target.Forget(dir) }()
-	plain.Fprintf(a.Stdout, "up: %s\n", sys.Deployment.URL())
+	a.Printf("up: %s\n", sys.Deployment.URL())
 	if p.Networked() {
-		plain.Fprintf(
-			a.Stderr,
-			"it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n",
-			os.Getpid(),
-			sys.Deployment.URL(),
-		)
+		a.Tellf("it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n",
+			os.Getpid(), sys.Deployment.URL())
 	}
-	plain.Fprintf(a.Stderr, "Ctrl-C, or plimsoll target down, stops it\n")
+	a.Tellf("Ctrl-C, or plimsoll target down, stops it\n")
 	<-ctx.Done()
 	return nil
 }
@@ -165,16 +159,10 @@ func targetStatus(ctx context.Context, a *app.App, dir string, asJSON bool) erro
 		ready = "NOT ready: " + status.Why
 	}
 	for _, u := range state.URLs {
-		plain.Fprintf(
-			a.Stdout,
-			"%s  %s, up since %s\n",
-			u,
-			ready,
-			state.Started.Local().Format(time.DateTime),
-		)
+		a.Printf("%s  %s, up since %s\n", u, ready, state.Started.Local().Format(time.DateTime))
 	}
 	for _, role := range slices.Sorted(maps.Keys(status.PIDs)) {
-		plain.Fprintf(a.Stdout, "  %s: pids %v\n", role, status.PIDs[role])
+		a.Printf("  %s: pids %v\n", role, status.PIDs[role])
 	}
 	return nil
 }

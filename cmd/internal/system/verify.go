@@ -65,13 +65,8 @@ func verify(ctx context.Context, a *app.App, f *verifyFlags, server string) erro
 	for _, p := range v.Actions {
 		if p.Stack != "" {
 			a.Caught.Add()
-			plain.Fprintf(
-				a.Stderr,
-				"plimsoll: %s: %s: a defect of plimsoll; please report it with this stack\n%s\n",
-				p.Action,
-				p.Detail,
-				plain.Block(p.Stack),
-			)
+			a.Tellf("plimsoll: %s: %s: a defect of plimsoll; please report it with this stack\n%s\n",
+				p.Action, p.Detail, plain.Block(p.Stack))
 		}
 	}
 	if err == nil && v.Counts[string(mattermost.OutcomeFailed)] > 0 {
@@ -148,20 +143,16 @@ func (v *Verified) count() {
 // obstacles writes the settings of the server that matter to a run, before anything is proven.
 func obstacles(a *app.App, v *Verified) {
 	if len(v.Obstacles) == 0 {
-		plain.Fprintf(a.Stdout, "no setting of the server stops a run of %d users\n", v.Users)
+		a.Printf("no setting of the server stops a run of %d users\n", v.Users)
 		return
 	}
-	plain.Fprintf(
-		a.Stdout,
-		"settings of the server that matter to a run of %d users (-users):\n",
-		v.Users,
-	)
+	a.Printf("settings of the server that matter to a run of %d users (-users):\n", v.Users)
 	for _, o := range v.Obstacles {
 		mark := "note "
 		if o.Stops {
 			mark = "STOPS"
 		}
-		plain.Fprintf(a.Stdout, "  %s  %v\n", mark, o)
+		a.Printf("  %s  %v\n", mark, o)
 	}
 }
 

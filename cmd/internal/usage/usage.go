@@ -34,7 +34,8 @@ func Flags(w io.Writer, head string, fs *flag.FlagSet) {
 }
 
 // List prints names with a text beside each.
-func List(w io.Writer, indent int, rows [][2]string) {
+func List(w io.Writer, rows [][2]string) {
+	const indent = 13
 	for _, row := range rows {
 		for i, line := range report.Fold(row[1], Width-indent) {
 			name := row[0]
@@ -99,63 +100,6 @@ type Errors []string
 
 // Error implements error with a line for each.
 func (e Errors) Error() string { return strings.Join(e, "\n") }
-
-// Parse parses flags and checks how many arguments are left. The error is [flag.ErrHelp], or a
-// [plan.UsageError], of [Errors] if it is one of flags.
-func Parse(fs *flag.FlagSet, args []string, least, most int) ([]string, error) {
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	var rest []string
-	var bad Errors
-	for {
-		err := fs.Parse(args)
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		}
-		if err != nil {
-			bad = append(bad, mistake(fs, err))
-		}
-		left := fs.Args()
-		if len(left) == 0 || err != nil && len(left) == len(args) {
-			break
-		}
-		if args = left; err == nil {
-			rest, args = append(rest, left[0]), left[1:]
-		}
-	}
-	if len(bad) > 0 {
-		return nil, plan.UsageError{Err: bad}
-	}
-	if len(rest) < least || len(rest) > most {
-		want := fmt.Sprint(least)
-		if most > least {
-			want = fmt.Sprintf("%d to %d", least, most)
-		}
-		return nil, plan.Usagef(
-			"%d arguments, want %s; see plimsoll %s -h",
-			len(rest),
-			want,
-			fs.Name(),
-		)
-	}
-	return rest, nil
-}
-
-// mistake is the message for an error of [flag.FlagSet.Parse]: of an unknown flag with its nearest
-// one.
-func mistake(fs *flag.FlagSet, err error) string {
-	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !unknown {
-		return err.Error()
-	}
-	var flags []string
-	fs.VisitAll(func(f *flag.Flag) { flags = append(flags, "-"+f.Name) })
-	return fmt.Sprintf(
-		"no flag -%s; %s",
-		name,
-		Nearest("-"+name, flags, "plimsoll help "+fs.Name()),
-	)
-}
 
 // Nearest is the remedy for an unknown name: the nearest one, or the command that lists all.
 func Nearest(name string, names []string, lister string) string {

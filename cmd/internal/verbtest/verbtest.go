@@ -13,12 +13,11 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/internal/boundary"
-	"plimsoll/internal/plain"
 	"plimsoll/run/session"
 )
 
 // A Verb is the function of a verb.
-type Verb = func(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error
+type Verb = app.Verb
 
 // Surroundings are what a verb finds around it. The zero value is an empty environment without
 // input or terminal.
@@ -49,14 +48,16 @@ func (s Surroundings) RunUntil(
 		Stderr:    io.MultiWriter(&errs, also),
 		Env:       func(name string) string { return s.Env[name] },
 		Terminal:  s.Terminal,
+		Flags:     flag.NewFlagSet("verb", flag.ContinueOnError),
+		Given:     args,
 		Caught:    new(boundary.Panics),
 		Stop:      cancel,
 		Clearance: new(session.Clearance),
 	}
 	open := a.Gate()
-	err := verb(ctx, a, flag.NewFlagSet("verb", flag.ContinueOnError), args)
+	err := verb(ctx, a)
 	if err != nil && !exit.Printed(err) {
-		plain.Fprintf(a.Stderr, "%v\n", err)
+		a.Tellf("%v\n", err)
 	}
 	open()
 	return exit.Of(err), out.String(), errs.String()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/plain"
+	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 )
 
@@ -33,7 +34,7 @@ type Reply struct {
 	// Probes are the names of all, and Failures the reasons of those without a whole sample.
 	Probes   []string          `json:"probes,omitempty"`
 	Failures map[string]string `json:"failures,omitempty"`
-	Samples  []series.Sample   `json:"samples,omitempty"`
+	Samples  series.Samples    `json:"samples,omitempty"`
 }
 
 // Readers are the probes of this host, of each reader its own. Methods are safe for concurrent use.
@@ -98,10 +99,8 @@ func (r *Readers) Answer(ctx context.Context, name string) ([]byte, error) {
 			a.Samples = append(a.Samples, s)
 		}
 	}
-	role := series.Label{Name: "role", Value: r.what.Role}
-	info := []series.Label{role, {Name: "version", Value: r.version}}
-	is := series.Sample{Name: "plimsoll_agent_info", Labels: info, Value: 1}
-	a.Samples = append(a.Samples, is)
+	info := probe.Labels("role", r.what.Role, "version", r.version)
+	a.Samples.Add("plimsoll_agent_info", info, 1)
 	a.Replied = time.Now()
 	return json.Marshal(a)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 )
 
@@ -93,7 +94,7 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 	case len(a.Samples) > mostSamples:
 		return nil, fmt.Errorf("the agent's answer has more than %d samples", mostSamples)
 	}
-	own := series.Label{Name: "instance", Value: r.conf.Instance}
+	own := probe.Labels("instance", r.conf.Instance)
 	var cpu, busy float64
 	for i := range a.Samples {
 		s := &a.Samples[i]
@@ -106,17 +107,15 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 				busy += s.Value
 			}
 		}
-		s.Labels = append(s.Labels, own)
+		s.Labels = append(s.Labels, own...)
 		slices.SortFunc(s.Labels, byName)
 	}
 	r.clocks[r.n%len(r.clocks)] = between(sent, came, a)
 	r.n++
 	c := r.best()
-	of := []series.Label{own, {Name: "role", Value: r.conf.Role}}
+	of := probe.Labels("instance", r.conf.Instance, "role", r.conf.Role)
 	out := a.Samples
-	add := func(name string, v float64) {
-		out = append(out, series.Sample{Name: "plimsoll_agent_" + name, Labels: of, Value: v})
-	}
+	add := func(name string, v float64) { out.Add("plimsoll_agent_"+name, of, v) }
 	add("clock_offset_seconds", c.offset.Seconds())
 	add("round_trip_seconds", c.way.Seconds())
 	if cpu > 0 {

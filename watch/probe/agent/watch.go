@@ -207,7 +207,7 @@ type failedProbe struct {
 
 // sample calls every probe at once and returns their samples until ctx ends; it never runs twice at
 // once. A probe that is late has failed, and is not called again before it has ended.
-func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failedProbe) {
+func (w *watch) sample(ctx context.Context) (out series.Samples, failed []failedProbe) {
 	now := time.Now()
 	for _, x := range w.probes {
 		if x.busy != nil {
@@ -252,9 +252,9 @@ func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []faile
 			failed = append(failed, failedProbe{x.name, got.err})
 		}
 		out = w.add(out, got.samples)
-		ls := []series.Label{{Name: "probe", Value: x.name}, {Name: "role", Value: w.what.Role}}
-		out = append(out, series.Sample{Name: "plimsoll_probe_up", Labels: ls, Value: up},
-			series.Sample{Name: "plimsoll_probe_seconds", Labels: ls, Value: got.took.Seconds()})
+		ls := probe.Labels("probe", x.name, "role", w.what.Role)
+		out.Add("plimsoll_probe_up", ls, up)
+		out.Add("plimsoll_probe_seconds", ls, got.took.Seconds())
 	}
 	return out, failed
 }
@@ -280,7 +280,7 @@ func (w *watch) add(out, samples []series.Sample) []series.Sample {
 		if !w.covers(s) {
 			continue
 		}
-		s.Labels = append(slices.Clone(labels), series.Label{Name: "role", Value: role})
+		s.Labels = slices.Concat(labels, probe.Labels("role", role))
 		out = append(out, s)
 	}
 	return out

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -44,13 +45,7 @@ func NewLag(dsn, mirror string, labels ...series.Label) (*MirrorLag, error) {
 }
 
 // Close closes the connections.
-func (p *MirrorLag) Close() error {
-	err := p.server.Close()
-	if merr := p.mirror.Close(); err == nil {
-		err = merr
-	}
-	return err
-}
+func (p *MirrorLag) Close() error { return cmp.Or(p.server.Close(), p.mirror.Close()) }
 
 // Sample asks both. Until the mirror has answered once there is no sample.
 func (p *MirrorLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) {

@@ -58,7 +58,7 @@ func variables(labels []series.Label) (all []*status) {
 			if of.label == "" {
 				s.metric += cmp.Or(as, name)
 			} else {
-				s.labels = append(slices.Clone(labels), series.Label{Name: of.label, Value: name})
+				s.labels = slices.Concat(labels, probe.Labels(of.label, name))
 			}
 			all = append(all, s)
 		}
@@ -80,7 +80,7 @@ type StatusProbe struct {
 	pool      float64
 	key       sql.RawBytes
 	value     sql.RawBytes
-	out       []series.Sample
+	out       series.Samples
 }
 
 // status is one of the server's status variables.
@@ -182,15 +182,12 @@ func plain(err error) error {
 			1227: "the user of the DSN may not read the status",
 			1698: "the server refuses the user or password of the DSN",
 		}[e.Number]
-		if remedy == "" {
-			remedy = "the server refuses"
-		}
-		return fmt.Errorf("%s (error %d)", remedy, e.Number)
+		return fmt.Errorf("%s (error %d)", cmp.Or(remedy, "the server refuses"), e.Number)
 	}
 	if errors.Is(err, mysqldriver.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
 		return errors.New("the server ended the connection")
 	}
-	return probe.ConnectionError(err, "the connection failed")
+	return probe.ConnectionError(err)
 }
 
 // settings reads the values that do not change while a server runs.
@@ -235,7 +232,7 @@ func (p *StatusProbe) read(ctx context.Context) error {
 		if s.seen = true; s.name == "threads_connected" {
 			connections = v
 		}
-		p.add(s.metric, s.labels, v)
+		p.out.Add(s.metric, s.labels, v)
 	}
 	if err := rows.Err(); err != nil {
 		return err
@@ -248,16 +245,12 @@ func (p *StatusProbe) read(ctx context.Context) error {
 			))
 		}
 	}
-	p.add("mysql_global_variables_max_connections", p.base, p.maxConns)
-	p.add("mysql_global_variables_innodb_buffer_pool_size", p.base, p.pool)
+	p.out.Add("mysql_global_variables_max_connections", p.base, p.maxConns)
+	p.out.Add("mysql_global_variables_innodb_buffer_pool_size", p.base, p.pool)
 	if p.maxConns > 0 {
-		p.add("plimsoll_mysql_connections_used_ratio", p.base, connections/p.maxConns)
+		p.out.Add("plimsoll_mysql_connections_used_ratio", p.base, connections/p.maxConns)
 	}
 	return nil
-}
-
-func (p *StatusProbe) add(name string, ls []series.Label, v float64) {
-	p.out = append(p.out, series.Sample{Name: name, Labels: ls, Value: v})
 }
 
 // lowerCase appends a name in lower case; servers differ in its spelling.

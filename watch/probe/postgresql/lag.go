@@ -2,7 +2,6 @@ package postgresql
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -48,18 +47,12 @@ const nearly = 2 * time.Second
 
 // Sample asks the server. Until the standby was connected once there is no sample.
 func (p *StandbyLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) {
-	s := p.server
-	if s.conn == nil {
-		if err := s.connect(ctx); err != nil {
-			_ = s.Close() // the first error is more specific
-			return nil, fmt.Errorf("connecting to PostgreSQL: %w", plain(err))
-		}
-	}
 	var head float64
 	var applied, measured pgtype.Float8
-	if err := s.conn.QueryRow(ctx, lagQuery, p.who).Scan(&head, &applied, &measured); err != nil {
-		_ = s.Close()
-		return nil, fmt.Errorf("asking PostgreSQL: %w", plain(err))
+	if err := p.server.asking(ctx, func(ctx context.Context) error {
+		return p.server.conn.QueryRow(ctx, lagQuery, p.who).Scan(&head, &applied, &measured)
+	}); err != nil {
+		return nil, err
 	}
 	p.Head(t, uint64(head))
 	if applied.Valid {

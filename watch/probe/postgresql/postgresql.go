@@ -35,19 +35,20 @@ type StatProbe struct {
 
 	base     []series.Label
 	database []series.Label
-	states   map[string]*count // pg_stat_activity_count by state
-	waits    map[string]*count // active sessions by wait event class
+	counts   map[counted]*count // of sessions
 	values   []pgtype.Float8
 	scan     []any
-	out      []series.Sample
+	out      series.Samples
 }
 
-// count is one series of a number of sessions; those that are not there count 0.
+// A count is that of sessions with a state or a wait.
 type count struct {
-	name   string
 	labels []series.Label
 	n      float64
 }
+
+// A counted names a series of sessions by the label that is its own.
+type counted struct{ metric, label, value string }
 
 // row is a query that returns one row of numbers, one for each metric. A number that is NULL is
 // left out.
@@ -72,12 +73,11 @@ func New(dsn string, labels ...series.Label) (*StatProbe, error) {
 		conf:   conf,
 		name:   probe.NameOf("postgresql", labels),
 		base:   labels,
-		states: map[string]*count{},
-		waits:  map[string]*count{},
+		counts: map[counted]*count{},
 	}
 	p.database = p.with("datname", conf.Database)
 	for _, s := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)", "fastpath function call", "disabled"} {
-		p.states[s] = &count{name: "pg_stat_activity_count", labels: p.with("state", s)}
+		p.state(s)
 	}
 	for w := range strings.FieldsSeq("none Activity BufferPin Client Extension IO IPC Lock LWLock " +
 		"LWLock:WALWrite Timeout") {
@@ -86,18 +86,26 @@ func New(dsn string, labels ...series.Label) (*StatProbe, error) {
 	return p, nil
 }
 
+func (p *StatProbe) state(name string) *count {
+	return p.count(counted{"pg_stat_activity_count", "state", name})
+}
+
 func (p *StatProbe) wait(class string) *count {
-	c := p.waits[class]
+	return p.count(counted{"plimsoll_pg_active_sessions", "wait_event_type", class})
+}
+
+func (p *StatProbe) count(of counted) *count {
+	c := p.counts[of]
 	if c == nil {
-		c = &count{name: "plimsoll_pg_active_sessions", labels: p.with("wait_event_type", class)}
-		p.waits[class] = c
+		c = &count{labels: p.with(of.label, of.value)}
+		p.counts[of] = c
 	}
 	return c
 }
 
 // with returns the labels of every series and one more.
 func (p *StatProbe) with(name, value string) []series.Label {
-	return slices.Concat(p.base, []series.Label{{Name: name, Value: value}})
+	return slices.Concat(p.base, probe.Labels(name, value))
 }
 
 // Name returns "postgresql" and the instance.
@@ -126,17 +134,28 @@ func (p *StatProbe) Close() error {
 // an error nothing is returned.
 func (p *StatProbe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
 	p.out = p.out[:0]
-	if p.conn == nil {
-		if err := p.connect(ctx); err != nil {
-			_ = p.Close() // the first error is more specific
-			return nil, fmt.Errorf("connecting to PostgreSQL: %w", plain(err))
-		}
-	}
-	if err := p.read(ctx); err != nil {
-		_ = p.Close()
-		return nil, fmt.Errorf("asking PostgreSQL: %w", plain(err))
+	if err := p.asking(ctx, p.read); err != nil {
+		return nil, err
 	}
 	return p.out, nil
+}
+
+// asking connects where there is no connection, and asks. An error ends the connection.
+func (p *StatProbe) asking(ctx context.Context, ask func(context.Context) error) (err error) {
+	what := "asking"
+	if p.conn == nil {
+		what = "connecting to"
+		err = p.connect(ctx)
+	}
+	if err == nil {
+		what = "asking"
+		err = ask(ctx)
+	}
+	if err != nil {
+		_ = p.Close() // the first error is more specific
+		return fmt.Errorf("%s PostgreSQL: %w", what, plain(err))
+	}
+	return nil
 }
 
 // plain takes everything out of an error that could be a part of the DSN.
@@ -152,15 +171,12 @@ func plain(err error) error {
 			"57014": "the server took more than two seconds",
 			"42501": "the role of the DSN may not read the statistics; GRANT pg_monitor to it",
 		}[e.Code]
-		if remedy == "" {
-			remedy = "the server refuses"
-		}
-		return fmt.Errorf("%s (SQLSTATE %s)", remedy, e.Code)
+		return fmt.Errorf("%s (SQLSTATE %s)", cmp.Or(remedy, "the server refuses"), e.Code)
 	}
 	if pgconn.Timeout(err) {
 		err = context.DeadlineExceeded
 	}
-	return probe.ConnectionError(err, "the connection failed")
+	return probe.ConnectionError(err)
 }
 
 // connect connects and detects the features of this server.
@@ -292,10 +308,6 @@ func (p *StatProbe) results(res pgx.BatchResults) error {
 	return nil
 }
 
-func (p *StatProbe) add(name string, ls []series.Label, v float64) {
-	p.out = append(p.out, series.Sample{Name: name, Labels: ls, Value: v})
-}
-
 // one reads a query's only row.
 func (p *StatProbe) one(res pgx.BatchResults, metrics []string, ls []series.Label) error {
 	for len(p.scan) < len(metrics) {
@@ -310,7 +322,7 @@ func (p *StatProbe) one(res pgx.BatchResults, metrics []string, ls []series.Labe
 	}
 	for i, m := range metrics {
 		if p.values[i].Valid {
-			p.add(m, ls, p.values[i].Float64)
+			p.out.Add(m, ls, p.values[i].Float64)
 		}
 	}
 	return nil
@@ -323,10 +335,8 @@ func (p *StatProbe) sessions(res pgx.BatchResults) error {
 		return err
 	}
 	defer rows.Close()
-	for _, m := range []map[string]*count{p.states, p.waits} {
-		for _, c := range m {
-			c.n = 0
-		}
+	for _, c := range p.counts {
+		c.n = 0
 	}
 	all, longest := 1.0, 0.0 // the probe itself
 	for rows.Next() {
@@ -337,15 +347,7 @@ func (p *StatProbe) sessions(res pgx.BatchResults) error {
 		}
 		all += n
 		longest = max(longest, age)
-		if c := p.states[state]; c != nil {
-			c.n += n
-		} else {
-			p.states[state] = &count{
-				name:   "pg_stat_activity_count",
-				labels: p.with("state", state),
-				n:      n,
-			}
-		}
+		p.state(state).n += n
 		if wait != "" {
 			p.wait(wait).n += n
 		}
@@ -353,18 +355,16 @@ func (p *StatProbe) sessions(res pgx.BatchResults) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for _, m := range []map[string]*count{p.states, p.waits} {
-		for _, c := range m {
-			p.add(c.name, c.labels, c.n)
-		}
+	for of, c := range p.counts {
+		p.out.Add(of.metric, c.labels, c.n)
 	}
-	p.add("plimsoll_pg_blocked_sessions", p.base, p.waits["Lock"].n)
-	p.add("plimsoll_pg_longest_transaction_seconds", p.base, longest)
-	p.add("plimsoll_pg_connections", p.base, all)
+	p.out.Add("plimsoll_pg_blocked_sessions", p.base, p.wait("Lock").n)
+	p.out.Add("plimsoll_pg_longest_transaction_seconds", p.base, longest)
+	p.out.Add("plimsoll_pg_connections", p.base, all)
 	if usable := p.maxConns - p.reserved; usable > 0 {
-		p.add("plimsoll_pg_connections_used_ratio", p.base, all/usable)
+		p.out.Add("plimsoll_pg_connections_used_ratio", p.base, all/usable)
 	}
-	p.add("pg_settings_max_connections", p.base, p.maxConns)
-	p.add("pg_settings_superuser_reserved_connections", p.base, p.reserved)
+	p.out.Add("pg_settings_max_connections", p.base, p.maxConns)
+	p.out.Add("pg_settings_superuser_reserved_connections", p.base, p.reserved)
 	return nil
 }

@@ -193,10 +193,7 @@ func (t *SymbolTable) readHeaders(f *elf.File) {
 	slices.SortStableFunc(m.segments, func(a, b segment) int {
 		return cmp.Compare(a.last(), b.last())
 	})
-	t.program.BuildID = ids[0]
-	if ids[0] == "" {
-		t.program.BuildID = ids[1]
-	}
+	t.program.BuildID = cmp.Or(ids[0], ids[1])
 	d := map[elf.DynTag]uint64{}
 	m.each(int64(dynamic.Off), 16, int(min(dynamic.Filesz/16, 1<<12)), func(b []byte) bool {
 		d[elf.DynTag(binary.LittleEndian.Uint64(b))] = binary.LittleEndian.Uint64(b[8:])

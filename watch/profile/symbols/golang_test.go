@@ -61,26 +61,20 @@ func build(t testing.TB, args ...string) string {
 func cutSections(t testing.TB, exe string) {
 	t.Helper()
 	b, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for i := range 8 {
 		b[0x28+i] = 0 // position of section headers
 	}
 	for i := range 4 {
 		b[0x3c+i] = 0 // their number, and that of the one with names
 	}
-	if err := os.WriteFile(exe, b, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(exe, b, 0o777))
 }
 
 func opened(t testing.TB, exe string) *SymbolTable {
 	t.Helper()
 	table, err := Open(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = table.Close() })
 	return table
 }
@@ -95,13 +89,9 @@ func TestLookupGo(t *testing.T) {
 				cutSections(t, exe)
 			}
 			out, err := exec.CommandContext(t.Context(), exe).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			p, err := profile.ParseData(out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			table := opened(t, exe)
 			inlined := 0
 			for _, l := range p.Location {
@@ -210,9 +200,7 @@ type named struct {
 func symbolsOf(t testing.TB, exe string) []named {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "tool", "nm", exe).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var all []named
 	for line := range bytes.Lines(out) {
 		f := strings.SplitN(strings.TrimSpace(string(line)), " ", 3)
@@ -220,9 +208,7 @@ func symbolsOf(t testing.TB, exe string) []named {
 			continue
 		}
 		addr, err := strconv.ParseUint(f[0], 16, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		all = append(all, named{addr, f[2]})
 	}
 	return all

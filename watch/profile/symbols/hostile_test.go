@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // A changed is a file with some bytes changed, cut to size.
@@ -51,9 +53,7 @@ func victims(t testing.TB) []victim {
 		compiled(t, "native.c", "-pie", "-fPIE"),
 	} {
 		file, err := os.ReadFile(exe)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		table := opened(t, exe)
 		v := victim{file: file, places: []int64{0, 64, int64(binary.LittleEndian.Uint64(file[40:]))}}
 		if g := table.golang; g != nil {
@@ -140,9 +140,7 @@ func TestHostile(t *testing.T) {
 func TestHostileSizes(t *testing.T) {
 	v := victims(t)[0]
 	table, err := newTable(bytes.NewReader(v.file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	const large = 64 << 20
 	header := make([]byte, 72)
 	for name, change := range map[string]func(b []byte){

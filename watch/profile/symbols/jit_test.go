@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 func TestReadPerfMap(t *testing.T) {
@@ -13,9 +15,7 @@ func TestReadPerfMap(t *testing.T) {
 		"0x2000 0x10 two words(int)\nno line\n" +
 		"1000 10 one again\nffffffffffffffff 10 last\n3000 10 \n" +
 		strings.Repeat("x", 100) + "\n4000 1 cut"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for addr, want := range map[uint64]string{
 		0xfff: "", 0x1000: "one again", 0x100f: "one again", 0x1010: "", 0x200f: "two words(int)",
 		0x2010: "", 0x3000: "", 0x4000: "cut", 1<<64 - 1: "last",
@@ -34,23 +34,15 @@ func TestOpenPerfMap(t *testing.T) {
 	pid := os.Getpid()
 	name := filepath.Join("/tmp", fmt.Sprintf("perf-%d.map", pid))
 	t.Cleanup(func() { _ = os.Remove(name) })
-	if err := os.WriteFile(name, []byte("7f00 100 jitted\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(name, []byte("7f00 100 jitted\n"), 0o600))
 	table, err := OpenPerfMap(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	got := table.Lookup(table.Adjust(0, 0x7000)(0x7f80))
 	if len(got) != 1 || got[0].Function != "jitted" || table.Close() != nil {
 		t.Errorf("found %v", got)
 	}
-	if err := os.Remove(name); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/etc/hostname", name); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Remove(name))
+	failure.None(t, os.Symlink("/etc/hostname", name))
 	if table, err := OpenPerfMap(pid); err == nil {
 		t.Errorf("a link out of /tmp is read: %+v", table.Program())
 	}

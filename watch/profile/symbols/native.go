@@ -170,8 +170,5 @@ func plainName(symbol string) string {
 	for _, mark := range []string{".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv."} {
 		name, _, _ = strings.Cut(name, mark)
 	}
-	if name == "" {
-		return symbol
-	}
-	return name
+	return cmp.Or(name, symbol)
 }

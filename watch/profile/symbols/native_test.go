@@ -72,9 +72,7 @@ func TestLookupNative(t *testing.T) {
 		for _, line := range lines[:4] {
 			want, hex, _ := strings.Cut(line, " 0x")
 			ip, err := strconv.ParseUint(hex, 16, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			got := table.Lookup(mapped(t, table, mappings, ip))
 			switch {
 			case want == b.unknown:
@@ -97,9 +95,7 @@ func mapped(t testing.TB, table *SymbolTable, mappings []string, ip uint64) uint
 	for _, line := range mappings {
 		var start, end, offset uint64
 		var mode string
-		if _, err := fmt.Sscanf(line, "%x-%x %s %x", &start, &end, &mode, &offset); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(fmt.Sscanf(line, "%x-%x %s %x", &start, &end, &mode, &offset)))
 		if ip >= start && ip < end {
 			return table.Adjust(offset, start)(ip)
 		}
@@ -187,9 +183,7 @@ func TestPlainName(t *testing.T) {
 func TestOpenRejects(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte("#!/bin/sh\n"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(text, []byte("#!/bin/sh\n"), 0o777))
 	for _, path := range []string{text, dir, filepath.Join(dir, "none"), os.DevNull} {
 		if table, err := Open(path); err == nil {
 			t.Errorf("%s is accepted: %+v", path, table.Program())
@@ -203,16 +197,10 @@ func TestOpenDeleted(t *testing.T) {
 	want := opened(t, exe).Program()
 	link := filepath.Join(t.TempDir(), "exe")
 	f, err := os.Open(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { _ = f.Close() }()
-	if err := os.Remove(exe); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), link); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Remove(exe))
+	failure.None(t, os.Symlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), link))
 	if got := opened(t, link).Program(); !reflect.DeepEqual(got, want) {
 		t.Errorf("deleted program is %+v, want %+v", got, want)
 	}

@@ -7,25 +7,21 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // TestLookupSelf compares the functions at 20,000 places of this program with those that its
 // runtime finds there, and measures the memory that it takes.
 func TestLookupSelf(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var start, end, offset uint64
 	for line := range strings.Lines(string(maps)) {
 		if strings.Contains(line, " r-xp ") && strings.HasSuffix(strings.TrimSpace(line), exe) {
-			if _, err := fmt.Sscanf(line, "%x-%x r-xp %x", &start, &end, &offset); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, failure.Of(fmt.Sscanf(line, "%x-%x r-xp %x", &start, &end, &offset)))
 		}
 	}
 	var before, after runtime.MemStats

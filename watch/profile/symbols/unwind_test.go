@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // TestLookupWithoutSymbol finds the bounds of all functions of a stripped program, with the same
@@ -21,13 +23,9 @@ func TestLookupWithoutSymbol(t *testing.T) {
 			continue
 		}
 		start, err := strconv.ParseUint(f[0], 16, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		size, err := strconv.ParseUint(f[1], 16, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		want := fmt.Sprintf("%#x (no symbol, build 01234567)", start)
 		for _, addr := range []uint64{start, start + size/2, start + size - 1} {
 			if got := table.Lookup(addr); len(got) != 1 || got[0].Function != want {

@@ -77,7 +77,7 @@ func Handler(c Config) http.Handler {
 		a.known[m.Name] = m
 	}
 	mux := http.NewServeMux()
-	both := func(path string, f func(*request) ([]byte, annotations.Annotations, error)) {
+	both := func(path string, f func(*request) ([]byte, error)) {
 		h := a.answer(f)
 		mux.HandleFunc("GET /api/v1/"+path, h)
 		mux.HandleFunc("POST /api/v1/"+path, h)
@@ -141,14 +141,15 @@ func (a *handler) constant(data any) http.HandlerFunc {
 type request struct {
 	*handler
 	*http.Request
-	ctx context.Context
-	db  *series.DB
+	ctx  context.Context
+	db   *series.DB
+	warn annotations.Annotations
 }
 
 // answer prepares a request: its form, a place among those that are answered, a deadline and the
 // series.
 func (a *handler) answer(
-	f func(*request) ([]byte, annotations.Annotations, error),
+	f func(*request) ([]byte, error),
 ) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -179,15 +180,16 @@ func (a *handler) answer(
 			writeError(w, err)
 			return
 		}
-		data, warn, err := func() ([]byte, annotations.Annotations, error) {
+		q := &request{a, r, ctx, db, nil}
+		data, err := func() ([]byte, error) {
 			defer release() // a client that reads slowly holds nothing
-			return f(&request{a, r, ctx, db})
+			return f(q)
 		}()
 		if err != nil {
 			writeError(w, err)
 			return
 		}
-		writeData(w, data, warn)
+		writeData(w, data, q.warn)
 	}
 }
 
@@ -200,37 +202,37 @@ func (r *request) now() time.Time {
 	return last
 }
 
-func (r *request) query() ([]byte, annotations.Annotations, error) {
+func (r *request) query() ([]byte, error) {
 	at, err := instant(r.Request, "time", r.now())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return r.evaluate(at, at, 0)
 }
 
-func (r *request) queryRange() ([]byte, annotations.Annotations, error) {
+func (r *request) queryRange() ([]byte, error) {
 	from, to, err := r.span(time.Time{}, time.Time{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for name, t := range map[string]time.Time{"start": from, "end": to} {
 		if t.IsZero() {
-			return nil, nil, invalid(name, errors.New("it is missing"))
+			return nil, invalid(name, errors.New("it is missing"))
 		}
 	}
 	if to.Before(from) {
-		return nil, nil, invalid("end", errors.New("end timestamp must not be before start time"))
+		return nil, invalid("end", errors.New("end timestamp must not be before start time"))
 	}
 	step, err := duration(r.Request, "step", 0)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case step < time.Millisecond:
-		return nil, nil, invalid("step", errors.New(
+		return nil, invalid("step", errors.New(
 			"zero or negative query resolution step widths are not accepted. Try a positive integer",
 		))
 	case to.Sub(from)/step > series.MaxPoints:
-		return nil, nil, &apiError{
+		return nil, &apiError{
 			badData,
 			fmt.Errorf(
 				"exceeded maximum resolution of %d points per timeseries. Try decreasing the query resolution (?step=XX)",
@@ -244,36 +246,35 @@ func (r *request) queryRange() ([]byte, annotations.Annotations, error) {
 func (r *request) evaluate(
 	from, to time.Time,
 	step time.Duration,
-) ([]byte, annotations.Annotations, error) {
+) ([]byte, error) {
 	limit, err := r.limit()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var data []byte
-	var warnings annotations.Annotations
-	err = r.db.Evaluate(
-		r.ctx,
-		r.FormValue("query"),
-		from,
-		to,
-		step,
-		func(v parser.Value, warn annotations.Annotations) error {
-			switch t := v.(type) {
-			case promql.Vector:
-				if limit > 0 && len(t) > limit {
-					v, warn = t[:limit], warn.Add(errTruncated)
-				}
-			case promql.Matrix:
-				if limit > 0 && len(t) > limit {
-					v, warn = t[:limit], warn.Add(errTruncated)
-				}
-			}
-			data, err = encodeValue(v)
-			warnings = warn
-			return err
-		},
-	)
-	return data, warnings, err
+	take := func(v parser.Value, warn annotations.Annotations) error {
+		r.warn = warn
+		switch t := v.(type) {
+		case promql.Vector:
+			v = upTo(limit, t, r)
+		case promql.Matrix:
+			v = upTo(limit, t, r)
+		}
+		data, err = encodeValue(v)
+		return err
+	}
+	err = r.db.Evaluate(r.ctx, r.FormValue("query"), from, to, step, take)
+	return data, err
+}
+
+// upTo returns the first of all, limit of them at most, and warns when there are more. 0 is no
+// limit.
+func upTo[S ~[]E, E any](limit int, all S, r *request) S {
+	if limit == 0 || len(all) <= limit {
+		return all
+	}
+	r.warn.Add(errTruncated)
+	return all[:limit]
 }
 
 var errTruncated = errors.New("results truncated due to limit")
@@ -309,7 +310,7 @@ func (r *request) selected() (q storage.Querier, sets [][]*labels.Matcher, from,
 	return q, sets, from, to, err
 }
 
-func (r *request) labelNames() ([]byte, annotations.Annotations, error) {
+func (r *request) labelNames() ([]byte, error) {
 	return r.names(
 		func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
 			return q.LabelNames(r.ctx, nil, set...)
@@ -317,10 +318,10 @@ func (r *request) labelNames() ([]byte, annotations.Annotations, error) {
 	)
 }
 
-func (r *request) labelValues() ([]byte, annotations.Annotations, error) {
+func (r *request) labelValues() ([]byte, error) {
 	name := unescape(r.PathValue("name"))
 	if name == "" || !utf8.ValidString(name) {
-		return nil, nil, &apiError{badData, fmt.Errorf("invalid label name: %q", name)}
+		return nil, &apiError{badData, fmt.Errorf("invalid label name: %q", name)}
 	}
 	return r.names(
 		func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
@@ -332,50 +333,45 @@ func (r *request) labelValues() ([]byte, annotations.Annotations, error) {
 // names replies with the union of the results of ask for each set of matchers, in order.
 func (r *request) names(
 	ask func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error),
-) ([]byte, annotations.Annotations, error) {
+) ([]byte, error) {
 	limit, err := r.limit()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	q, sets, _, _, err := r.selected()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer q.Close()
 	if len(sets) == 0 {
 		sets = [][]*labels.Matcher{nil}
 	}
-	var warn annotations.Annotations
 	all := []string{}
 	for _, set := range sets {
-		found, w, err := ask(q, set)
+		found, warn, err := ask(q, set)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		warn = warn.Merge(w)
+		r.warn.Merge(warn)
 		for _, s := range found {
 			all = append(all, strings.Clone(s)) // a block's strings live as long as the block
 		}
 	}
 	slices.Sort(all)
-	all = slices.Compact(all)
-	if limit > 0 && len(all) > limit {
-		all, warn = all[:limit], warn.Add(errTruncated)
-	}
-	return encodeJSON(all), warn, nil
+	return encodeJSON(upTo(limit, slices.Compact(all), r)), nil
 }
 
-func (r *request) series() ([]byte, annotations.Annotations, error) {
+func (r *request) series() ([]byte, error) {
 	limit, err := r.limit()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(r.Form["match[]"]) == 0 {
-		return nil, nil, &apiError{badData, errors.New("no match[] parameter provided")}
+		return nil, &apiError{badData, errors.New("no match[] parameter provided")}
 	}
 	q, sets, from, to, err := r.selected()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer q.Close()
 	// without samples
@@ -385,11 +381,11 @@ func (r *request) series() ([]byte, annotations.Annotations, error) {
 		found = append(found, q.Select(r.ctx, true, hints, set...))
 	}
 	merged := storage.NewMergeSeriesSet(found, 0, storage.ChainedSeriesMerge)
-	warn := merged.Warnings()
+	r.warn = merged.Warnings()
 	b := []byte{'['}
 	for n := 0; merged.Next(); n++ {
 		if limit > 0 && n == limit {
-			warn = warn.Add(errTruncated)
+			r.warn.Add(errTruncated)
 			break
 		}
 		if n > 0 {
@@ -398,29 +394,29 @@ func (r *request) series() ([]byte, annotations.Annotations, error) {
 		b = appendLabels(b, merged.At().Labels())
 	}
 	if err := merged.Err(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return append(b, ']'), warn, nil
+	return append(b, ']'), nil
 }
 
-func (r *request) exemplars() ([]byte, annotations.Annotations, error) {
-	return []byte("[]"), nil, nil // runs keep none
+func (r *request) exemplars() ([]byte, error) {
+	return []byte("[]"), nil // runs keep none
 }
 
 // metadata describes the metrics of the run: those that are known, and the others by their names.
-func (r *request) metadata() ([]byte, annotations.Annotations, error) {
+func (r *request) metadata() ([]byte, error) {
 	limit, err := r.limit()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	q, err := r.db.Querier(0, r.now().UnixMilli())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer q.Close()
 	names, _, err := q.LabelValues(r.ctx, "__name__", nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out := map[string][]Metadata{}
 	for _, name := range names {
@@ -437,7 +433,7 @@ func (r *request) metadata() ([]byte, annotations.Annotations, error) {
 		}
 		out[name] = []Metadata{m}
 	}
-	return encodeJSON(out), nil, nil
+	return encodeJSON(out), nil
 }
 
 // describe derives a metric from its name by the conventions of Prometheus. A run keeps no other
