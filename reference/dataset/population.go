@@ -217,6 +217,9 @@ func (p *Population) before(n int) int64 {
 	return p.clock.start - int64(len(p.teams)+p.spec.Users+len(p.channels)) + int64(n)
 }
 
+// made returns the time when channel c was made.
+func (p *Population) made(c int) int64 { return p.before(len(p.teams) + p.spec.Users + c) }
+
 // TeamName returns the name of team t.
 func (p *Population) TeamName(t int) string {
 	if t == 0 {
@@ -280,7 +283,7 @@ func (p *Population) Channel(c int) Channel {
 		ID:       p.ChannelID(c),
 		Type:     ch.typ,
 		Team:     int(ch.team),
-		CreateAt: p.before(len(p.teams) + p.spec.Users + c),
+		CreateAt: p.made(c),
 		Creator:  p.member(ch, 0),
 		Members:  int(ch.size),
 	}

@@ -282,29 +282,13 @@ func (r *rows) sidebars(l *line, i int) {
 	for k := range t.Members {
 		u := r.TeamMember(i, k)
 		id := r.UserID(u)
-		l.end(
-			r.Category("favorites", u, i),
-			id,
-			t.ID,
-			0,
-			"",
-			"favorites",
-			"Favorites",
-			false,
-			false,
-		)
-		l.end(r.Category("channels", u, i), id, t.ID, 10, "", "channels", "Channels", false, false)
-		l.end(
-			r.Category("direct_messages", u, i),
-			id,
-			t.ID,
-			20,
-			"recent",
-			"direct_messages",
-			"Direct Messages",
-			false,
-			false,
-		)
+		for n, s := range []struct{ kind, sorting, name string }{
+			{"favorites", "", "Favorites"},
+			{"channels", "", "Channels"},
+			{"direct_messages", "recent", "Direct Messages"},
+		} {
+			l.end(r.Category(s.kind, u, i), id, t.ID, 10*n, s.sorting, s.kind, s.name, false, false)
+		}
 	}
 }
 
