@@ -34,8 +34,7 @@ func (k *wsSocket) answer(r *wsRequest, data any, err error) {
 		if out.Error, _ = errors.AsType[*apiError](err); out.Error == nil ||
 			out.Error.StatusCode >= 500 && out.Error.cause != nil {
 			k.s.log.Error("websocket request", "action", r.Action, "err", err)
-			out.Error = newError(http.StatusInternalServerError, "api.internal.app_error",
-				"Internal Server Error")
+			out.Error = errInternal
 		}
 	}
 	b, err := json.Marshal(out)
