@@ -234,7 +234,7 @@ func (f *followed) lookAtProcess(now time.Time, note func(what, line string)) {
 		f.ended = true
 		line := cmp.Or(f.sign, printable(f.last))
 		if line == "" && f.Tail != nil {
-			line = lastLine(f.Tail())
+			line = printable([]byte(LastLines(f.Tail(), 1)))
 		}
 		note(how, line)
 		return

@@ -123,6 +123,28 @@ type deployment struct {
 	files      map[string]bool             // those of conf.Files at the snapshot; under mu
 }
 
+// servers are the programs of a deployment at a moment.
+type servers struct {
+	procs      []Process
+	db         target.Database
+	replicas   []target.Replica
+	companions map[string]target.Companion
+	proxy      target.Companion
+}
+
+// running returns the programs that run now, for short readers.
+func (d *deployment) running() servers {
+	d.state.Lock()
+	defer d.state.Unlock()
+	return servers{
+		slices.Clone(d.procs),
+		d.db,
+		slices.Clone(d.replicas),
+		maps.Clone(d.companions),
+		d.front.proxy,
+	}
+}
+
 // Deploy implements [target.Driver]; the package comment lists its steps.
 func (d *Launcher) Deploy(ctx context.Context, spec target.Spec) (target.Deployment, error) {
 	spec.Driver = d.conf.Name

@@ -69,12 +69,7 @@ func (d *deployment) startProxy(ctx context.Context) error {
 	d.state.Lock()
 	d.front.proxy = p
 	d.state.Unlock()
-	for _, pid := range p.PIDs() {
-		if err := d.started(proxyRole, pid); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.started(proxyRole, p.PIDs()...)
 }
 
 // stopProxy stops the proxy, before the instances, so that it passes on no request to one that has
