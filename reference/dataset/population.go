@@ -52,7 +52,7 @@ type Team struct {
 	ID, InviteID      ID
 	Name, DisplayName string
 	CreateAt          int64
-	Members           int // how many; see TeamMember
+	Members           int // the first users are the members
 }
 
 // A Channel is a row of a population.
@@ -238,10 +238,6 @@ func (p *Population) Team(t int) Team {
 
 // TeamID returns the identifier of team t.
 func (p *Population) TeamID(t int) ID { return newID(p.spec.Seed, kindTeam, uint64(t)) }
-
-// TeamMember returns the k-th member of team t. Members of a team are members of the teams before
-// it.
-func (*Population) TeamMember(_, k int) int { return k }
 
 // UserID returns the identifier of user u.
 func (p *Population) UserID(u int) ID { return newID(p.spec.Seed, kindUser, uint64(u)) }

@@ -273,14 +273,13 @@ func (r *rows) team(l *line, i int) {
 func (r *rows) teamMembers(l *line, i int) {
 	t := r.Team(i)
 	for k := range t.Members {
-		l.end(t.ID, r.UserID(r.TeamMember(i, k)), "", 0, true, k == 0, false)
+		l.end(t.ID, r.UserID(k), "", 0, true, k == 0, false)
 	}
 }
 
 func (r *rows) sidebars(l *line, i int) {
 	t := r.Team(i)
-	for k := range t.Members {
-		u := r.TeamMember(i, k)
+	for u := range t.Members {
 		id := r.UserID(u)
 		for n, s := range []struct{ kind, sorting, name string }{
 			{"favorites", "", "Favorites"},
