@@ -137,7 +137,7 @@ func (u *upload) allow() error {
 	if u.channelID == "" {
 		return errBody("channel_id")
 	}
-	err := u.q.mustReadChannel(u.q, u.q.sess, u.channelID)
+	err := u.q.mustRead(u.channelID)
 	u.allowed = err == nil
 	return err
 }

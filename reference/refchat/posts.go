@@ -246,7 +246,12 @@ func (q *request) getPostThread() error {
 	if all {
 		list, err = threadPosts.list(q, q.st, root, root)
 	} else {
-		list, more, err = q.threadPage(p, page)
+		if p.RootID != "" {
+			p, err = postByID.one(q, q.st, root)
+		}
+		if err == nil {
+			list, more, err = q.st.threadPage(q, p, page)
+		}
 	}
 	if err != nil {
 		return errStore("post.get_thread", err)
@@ -261,17 +266,6 @@ func (q *request) getPostThread() error {
 	}
 	l.HasNext = &more
 	return q.reply(l)
-}
-
-// threadPage returns one page of the thread that a post is in.
-func (q *request) threadPage(p *post, page threadPage) ([]*post, bool, error) {
-	if p.RootID != "" {
-		var err error
-		if p, err = postByID.one(q, q.st, p.RootID); err != nil {
-			return nil, false, err
-		}
-	}
-	return q.st.threadPage(q, p, page)
 }
 
 // postPatch is a change of a post.

@@ -227,9 +227,7 @@ func (q *request) createAttributeField(f *attributeField) error {
 		CreateAt: now,
 		UpdateAt: now,
 	}
-	if f.Attrs == nil {
-		f.Attrs = map[string]any{}
-	}
+	fill(&f.Attrs)
 	if len(jsonText(f.Attrs)) > 8000 {
 		return errBody("property_field")
 	}

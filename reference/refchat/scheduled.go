@@ -86,9 +86,7 @@ func (q *request) createScheduledPost(p *scheduledPost) error {
 	p.DeleteAt = 0
 	p.ProcessedAt = 0
 	p.ErrorCode = ""
-	if p.Props == nil {
-		p.Props = map[string]any{}
-	}
+	fill(&p.Props)
 	if err := p.check(); err != nil {
 		return err
 	}

@@ -221,16 +221,12 @@ func (q *request) getTeams() error {
 
 // sanitizeTeams hides fields that only managers of a team may see.
 func (q *request) sanitizeTeams(list []*team) []*team {
-	out := make([]*team, len(list))
-	for i, t := range list {
+	for _, t := range list {
 		if q.mustManageTeam(t.ID) != nil {
-			c := *t
-			c.Email, c.InviteID = "", ""
-			t = &c
+			t.Email, t.InviteID = "", ""
 		}
-		out[i] = t
 	}
-	return out
+	return list
 }
 
 func (q *request) getTeamByName() error {

@@ -270,7 +270,7 @@ func (s *Server) threadUpdated(
 			return errStore("thread.get_membership", err)
 		}
 		x, err := s.threadFor(ctx, m, teamID, true)
-		if statusOf(err) == http.StatusNotFound && err != nil {
+		if statusOf(err) == http.StatusNotFound {
 			continue
 		}
 		if err != nil {
@@ -327,9 +327,9 @@ func threadPageOf(q *request) (p threadPage, all bool, err error) {
 
 // threadView returns the form in which the caller requests lists of posts.
 func (q *request) threadView() *threadView {
-	v := q.r.URL.Query()
-	if v.Get("collapsedThreads") != "true" || !q.collapsed() {
+	if q.query("collapsedThreads") != "true" || !q.collapsed() {
 		return &threadView{postLists: allPosts}
 	}
-	return &threadView{rootPosts, true, q.sess.UserID, v.Get("collapsedThreadsExtended") == "true"}
+	extended := q.query("collapsedThreadsExtended") == "true"
+	return &threadView{rootPosts, true, q.sess.UserID, extended}
 }

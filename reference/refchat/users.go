@@ -36,12 +36,12 @@ func (u *user) public() *user {
 	return &c
 }
 
+// publicUsers makes each user of a list public.
 func publicUsers(list []*user) []*user {
-	out := make([]*user, len(list))
 	for i, u := range list {
-		out[i] = u.public()
+		list[i] = u.public()
 	}
-	return out
+	return list
 }
 
 // newUser returns a user with the initial values.
@@ -192,13 +192,12 @@ func (q *request) mayLookIn(teamID, channelID string) error {
 }
 
 func (q *request) getUsers() error {
-	v := q.r.URL.Query()
-	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
+	teamID, channelID := q.query("in_team"), q.query("in_channel")
 	if err := q.mayLookIn(teamID, channelID); err != nil {
 		return err
 	}
 	find, args := usersInServer, []any{}
-	outside := v.Get("not_in_channel")
+	outside := q.query("not_in_channel")
 	switch {
 	case outside != "" && teamID == "":
 		return errURL("team_id")

@@ -154,11 +154,8 @@ func (k *wsSocket) typing(ctx context.Context, r *wsRequest) error {
 		return badRequest("api.websocket_handler.invalid_param.app_error",
 			"Invalid channel_id parameter.")
 	}
-	k.s.typing(id, r.text("parent_id"), k.sess.UserID)
+	me := k.sess.UserID
+	k.s.publish("typing", broadcast{ChannelID: id, OmitUsers: map[string]bool{me: true}},
+		"parent_id", r.text("parent_id"), "user_id", me)
 	return nil
-}
-
-func (s *Server) typing(channelID, parentID, userID string) {
-	s.publish("typing", broadcast{ChannelID: channelID, OmitUsers: map[string]bool{userID: true}},
-		"parent_id", parentID, "user_id", userID)
 }
