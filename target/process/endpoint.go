@@ -106,20 +106,17 @@ func (d *deployment) PIDs() map[string][]int {
 // DSN returns the URL of the deployment's database, password included, for its probe; empty without
 // one. It changes at Reset.
 func (d *deployment) DSN() string {
-	d.state.Lock()
-	defer d.state.Unlock()
-	if d.db == nil {
+	db := d.running().db
+	if db == nil {
 		return ""
 	}
-	return d.db.DSN(d.conf.Database)
+	return db.DSN(d.conf.Database)
 }
 
 // CompanionAddr returns where the companion of a role answers, host:port; false without one that
 // runs. It changes at Reset.
 func (d *deployment) CompanionAddr(role string) (addr string, ok bool) {
-	d.state.Lock()
-	defer d.state.Unlock()
-	c, ok := d.companions[role]
+	c, ok := d.running().companions[role]
 	if !ok {
 		return "", false
 	}
