@@ -108,7 +108,14 @@ func stateOf(dep Deployment, ready string, now time.Time) (s StateFile, err erro
 	if ready == "" {
 		ready = "/"
 	}
-	s.Ready = readyOf(dep, s.URLs, ready)
+	// A deployment that has variables fills them in.
+	if d, ok := dep.(interface{ ReadyURLs(ref string) []string }); ok {
+		s.Ready = d.ReadyURLs(ready)
+	} else {
+		for _, u := range s.URLs {
+			s.Ready = append(s.Ready, Join(u, ready))
+		}
+	}
 	for role, pids := range dep.PIDs() {
 		for _, pid := range pids {
 			id, err := lab.Identify(pid)
@@ -119,18 +126,6 @@ func stateOf(dep Deployment, ready string, now time.Time) (s StateFile, err erro
 		}
 	}
 	return s, nil
-}
-
-// readyOf returns the addresses that show that the instances of a deployment are ready. It fills in
-// the variables of deployments that have some.
-func readyOf(dep Deployment, urls []string, ready string) (out []string) {
-	if d, ok := dep.(interface{ ReadyURLs(ref string) []string }); ok {
-		return d.ReadyURLs(ready)
-	}
-	for _, u := range urls {
-		out = append(out, Join(u, ready))
-	}
-	return out
 }
 
 // Load reads the state file in dir. Without one it returns ErrNotUp.

@@ -52,7 +52,7 @@ type Team struct {
 	ID, InviteID      ID
 	Name, DisplayName string
 	CreateAt          int64
-	Members           int // how many; see TeamMember
+	Members           int // the first users are the members
 }
 
 // A Channel is a row of a population.
@@ -217,6 +217,9 @@ func (p *Population) before(n int) int64 {
 	return p.clock.start - int64(len(p.teams)+p.spec.Users+len(p.channels)) + int64(n)
 }
 
+// made returns the time when channel c was made.
+func (p *Population) made(c int) int64 { return p.before(len(p.teams) + p.spec.Users + c) }
+
 // TeamName returns the name of team t.
 func (p *Population) TeamName(t int) string {
 	if t == 0 {
@@ -235,10 +238,6 @@ func (p *Population) Team(t int) Team {
 
 // TeamID returns the identifier of team t.
 func (p *Population) TeamID(t int) ID { return newID(p.spec.Seed, kindTeam, uint64(t)) }
-
-// TeamMember returns the k-th member of team t. Members of a team are members of the teams before
-// it.
-func (*Population) TeamMember(_, k int) int { return k }
 
 // UserID returns the identifier of user u.
 func (p *Population) UserID(u int) ID { return newID(p.spec.Seed, kindUser, uint64(u)) }
@@ -280,7 +279,7 @@ func (p *Population) Channel(c int) Channel {
 		ID:       p.ChannelID(c),
 		Type:     ch.typ,
 		Team:     int(ch.team),
-		CreateAt: p.before(len(p.teams) + p.spec.Users + c),
+		CreateAt: p.made(c),
 		Creator:  p.member(ch, 0),
 		Members:  int(ch.size),
 	}

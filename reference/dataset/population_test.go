@@ -17,6 +17,7 @@ import (
 	"time"
 	"unsafe"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 )
 
@@ -34,13 +35,7 @@ func example(t testing.TB) *Population {
 	return p
 }
 
-// noError ends a test by an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = failure.None
 
 // render writes all properties of the first n posts of a chunk.
 func render(c *Chunk, b *bytes.Buffer, n int) {

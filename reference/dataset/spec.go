@@ -136,12 +136,6 @@ func Preset(name string) (Spec, bool) {
 	return s, err == nil
 }
 
-func (s *Spec) fill() {
-	if s.Channels == 0 {
-		s.Channels = 2 * s.Users
-	}
-}
-
 // ParseSpec reads a spec as one strict YAML document, fills in defaults and checks it.
 func ParseSpec(src []byte) (Spec, error) {
 	s := defaults()
@@ -157,7 +151,9 @@ func ParseSpec(src []byte) (Spec, error) {
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Spec{}, errors.New("the spec is followed by something else; write one spec per file")
 	}
-	s.fill()
+	if s.Channels == 0 {
+		s.Channels = 2 * s.Users
+	}
 	return s, s.Check()
 }
 

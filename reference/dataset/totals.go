@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -170,12 +171,11 @@ func (t *Totals) merge(o *Totals) {
 // Channel returns the number of posts in channel c, how many of them are roots, and the time of the
 // last one, or of the channel's creation.
 func (t *Totals) Channel(c int) (posts, roots int, last int64) {
-	last = t.last[ReadAll][c]
-	if last == 0 {
-		last = t.p.before(len(t.p.teams) + t.p.spec.Users + c)
-	}
-	return int(t.count[ReadAll][c]), int(t.roots[ReadAll][c]), last
+	return int(t.count[ReadAll][c]), int(t.roots[ReadAll][c]), t.lastAt(ReadAll, c)
 }
+
+// lastAt returns the time of the last post before the cut in channel c, or of its creation.
+func (t *Totals) lastAt(r ReadTo, c int) int64 { return cmp.Or(t.last[r][c], t.p.made(c)) }
 
 // A Seat is the reading state of a membership. Who has read nothing has joined and looked once.
 type Seat struct {
@@ -194,14 +194,10 @@ func (t *Totals) Seat(c, k int) Seat {
 			r, u = ReadAll, unread{}
 		}
 	}
-	at := t.last[r][c]
-	if at == 0 {
-		at = t.p.before(len(t.p.teams) + t.p.spec.Users + c)
-	}
 	return Seat{
 		Posts:          int(t.count[r][c]),
 		Roots:          int(t.roots[r][c]),
-		ViewedAt:       at,
+		ViewedAt:       t.lastAt(r, c),
 		UnreadMentions: int(u.mentions[r]),
 		UnreadInRoot:   int(u.roots[r]),
 	}

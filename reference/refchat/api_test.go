@@ -171,10 +171,9 @@ func TestPermissions(t *testing.T) {
 		})
 		eve.forbidden("POST", "/teams/"+idOf(closed)+"/members",
 			obj{"team_id": closed["id"], "user_id": eve.id})
-		private := w.ann.create("/channels",
-			obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
-		w.bob.forbidden("GET", "/channels/"+idOf(private), nil)
-		w.bob.forbidden("POST", "/channels/"+idOf(private)+"/members", obj{"user_id": w.bob.id})
+		private := w.cabin()
+		w.bob.forbidden("GET", "/channels/"+private, nil)
+		w.bob.forbidden("POST", "/channels/"+private+"/members", obj{"user_id": w.bob.id})
 		w.ann.badURL("GET", "/channels/short", nil)
 		w.ann.fails(400, "store.sql_channel.save_channel.exists.app_error", "POST", "/channels",
 			obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})

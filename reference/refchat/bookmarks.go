@@ -56,39 +56,36 @@ var (
 		"UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?"}
 )
 
-var errManyBookmarks = errors.New("bookmarks limit reached")
+var errManyBookmarks = &apiError{
+	ID:         "app.channel.bookmark.save.app_error",
+	Message:    "Bookmarks limit reached.",
+	StatusCode: http.StatusInternalServerError,
+	cause:      errors.New("bookmarks limit reached"),
+}
 
-// insertBookmark stores a bookmark; atEnd puts it behind the others.
-func (st *store) insertBookmark(ctx context.Context, b *bookmark, atEnd bool) error {
-	if atEnd {
+// saveBookmark stores a bookmark behind the others, or in place of one of another owner if there is
+// one.
+func (st *store) saveBookmark(ctx context.Context, b, old *bookmark) error {
+	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *store) (err error) {
 		var n int64
-		err := st.row(
-			ctx,
-			[]any{&n, &b.SortOrder},
-			`SELECT COUNT(*), COALESCE(MAX(sortorder), -1) + 1
-			FROM channelbookmarks WHERE channelid = ? AND deleteat = 0`,
-			b.ChannelID,
-		)
+		if old != nil {
+			err = tx.run(ctx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID)
+		} else {
+			err = tx.row(
+				ctx,
+				[]any{&n, &b.SortOrder},
+				`SELECT COUNT(*), COALESCE(MAX(sortorder), -1) + 1
+				FROM channelbookmarks WHERE channelid = ? AND deleteat = 0`,
+				b.ChannelID,
+			)
+		}
 		if err != nil {
 			return err
 		}
 		if n >= maxBookmarks {
 			return errManyBookmarks
 		}
-	}
-	return bookmarkKind.insert(ctx, st, b)
-}
-
-// saveBookmark stores a bookmark, in place of one of another owner if there is one.
-func (st *store) saveBookmark(ctx context.Context, b, old *bookmark) error {
-	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *store) error {
-		if old != nil {
-			err := tx.run(ctx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID)
-			if err != nil {
-				return err
-			}
-		}
-		return tx.insertBookmark(ctx, b, old == nil)
+		return bookmarkKind.insert(ctx, tx, b)
 	})
 }
 
@@ -196,9 +193,10 @@ func (q *request) withFile(list ...*bookmark) error {
 	return nil
 }
 
-// tellBookmark notifies a channel of a change that a request made.
-func (q *request) tellBookmark(name, channelID, field string, v any) {
-	q.publish(name, broadcast{ChannelID: channelID, OmitConn: q.connection()}, field, jsonText(v))
+// tellBookmark notifies the channel of the path of a change that a request made.
+func (q *request) tellBookmark(name, field string, v any) {
+	to := broadcast{ChannelID: q.channelID, OmitConn: q.connection()}
+	q.publish(name, to, field, jsonText(v))
 }
 
 func (q *request) getBookmarks() error {
@@ -214,10 +212,7 @@ func (q *request) getBookmarks() error {
 	if err != nil {
 		return errStore("channel.bookmark.get", err)
 	}
-	if err := q.withFile(list...); err != nil {
-		return err
-	}
-	return q.reply(list)
+	return q.answer(list, q.withFile(list...))
 }
 
 func (q *request) createBookmark(b *bookmark) error {
@@ -246,17 +241,12 @@ func (q *request) createBookmark(b *bookmark) error {
 	}
 	err := q.st.saveBookmark(q, b, nil)
 	if errors.Is(err, errManyBookmarks) {
-		return &apiError{
-			ID:         "app.channel.bookmark.save.app_error",
-			Message:    "Bookmarks limit reached.",
-			StatusCode: http.StatusInternalServerError,
-			cause:      err,
-		}
+		return err
 	}
 	if err != nil {
 		return errStore("channel.bookmark.save", err)
 	}
-	q.tellBookmark("channel_bookmark_created", q.channelID, "bookmark", b)
+	q.tellBookmark("channel_bookmark_created", "bookmark", b)
 	return q.created(b)
 }
 
@@ -312,7 +302,7 @@ func (q *request) updateBookmark(in *bookmarkPatch) error {
 	if err != nil {
 		return errStore("channel.bookmark.update", err)
 	}
-	q.tellBookmark("channel_bookmark_updated", b.ChannelID, "bookmarks", out)
+	q.tellBookmark("channel_bookmark_updated", "bookmarks", out)
 	return q.reply(out)
 }
 
@@ -329,7 +319,7 @@ func (q *request) sortBookmark(to *int64) error {
 	if err := q.withFile(list...); err != nil {
 		return err
 	}
-	q.tellBookmark("channel_bookmark_sorted", b.ChannelID, "bookmarks", list)
+	q.tellBookmark("channel_bookmark_sorted", "bookmarks", list)
 	return q.reply(list)
 }
 
@@ -340,6 +330,6 @@ func (q *request) deleteBookmark() error {
 	if err := dropBookmark.run(q, q.st, b.DeleteAt, b.DeleteAt, b.ID); err != nil {
 		return errStore("channel.bookmark.delete", err)
 	}
-	q.tellBookmark("channel_bookmark_deleted", b.ChannelID, "bookmark", b)
+	q.tellBookmark("channel_bookmark_deleted", "bookmark", b)
 	return q.reply(b)
 }

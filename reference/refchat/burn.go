@@ -49,10 +49,6 @@ const (
 	burnMinimum  = 5 // requests in an interval, for a mean worth having
 )
 
-func newBurner(f *faults, met *metrics) *burner {
-	return &burner{share: f.cpu, work: f.work, workOf: f.workOf, met: met}
-}
-
 // request accounts for one request of a handler and burns its share.
 func (b *burner) request(handler string) {
 	d := int64(0)

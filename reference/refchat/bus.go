@@ -207,9 +207,6 @@ func (b *bus) accept() {
 	for {
 		c, err := b.ln.Accept()
 		if err != nil {
-			if b.ctx.Err() != nil {
-				return
-			}
 			if sleep(b.ctx, busMinBackoff) != nil {
 				return
 			}
@@ -273,7 +270,7 @@ func (b *bus) apply(m *busMessage) {
 	case m.Drop != "":
 		b.s.forget(m.Drop, m.Key)
 	case m.User != "":
-		b.s.hub.applyJoin(m.User, m.Channel, m.Team, !m.Left)
+		b.s.hub.applyJoin(*m)
 	case m.To != nil:
 		b.s.hub.deliver(&event{
 			name:   m.Event,

@@ -49,10 +49,7 @@ func (c *cache[V]) get(key string) (v V, gen uint64, ok bool) {
 	e, ok := s.m[key]
 	gen = s.gen
 	s.mu.RUnlock()
-	if ok && time.Now().After(e.expires) {
-		ok = false
-	}
-	return e.v, gen, ok
+	return e.v, gen, ok && !time.Now().After(e.expires)
 }
 
 // put keeps v, which was read because get had nothing, unless the shard was invalidated since gen

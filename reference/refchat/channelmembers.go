@@ -8,7 +8,7 @@ import (
 func (s *Server) membersChanged(channelID, userID string, joined bool) {
 	s.invalidate(dropRoles, userID)
 	s.invalidate(dropAudience, channelID)
-	s.hub.joinChannel(userID, channelID, joined)
+	s.hub.join(busMessage{User: userID, Channel: channelID, Left: !joined})
 }
 
 // joinChannel makes a user a member and posts a message of the given system type, in the name of
@@ -104,8 +104,7 @@ func (q *request) addChannelMember(in *newMembers) error {
 			return err
 		}
 		if _, ok := teams[c.TeamID]; !ok {
-			return missing("app.team.get_member.missing.app_error",
-				"No team member found for that user ID and team ID.")
+			return errNoTeamMember
 		}
 		kind := "system_join_channel"
 		if u.ID != q.sess.UserID {
@@ -174,10 +173,6 @@ func (q *request) removeChannelMember() error {
 	return q.ok()
 }
 
-func (q *request) getChannelMembersForUser() error {
-	return q.replyMembers(membersOf, q.userID, q.teamID)
-}
-
 // replyMembers answers with memberships as the caller sees them.
 func (q *request) replyMembers(find *query[channelMember], args ...any) error {
 	list, err := find.list(q, q.st, args...)
@@ -185,21 +180,10 @@ func (q *request) replyMembers(find *query[channelMember], args ...any) error {
 	return q.answer(list, errStore("channel.get_members", err))
 }
 
-// getAllChannelMembersForUser is one page of a user's memberships in all teams.
-func (q *request) getAllChannelMembersForUser() error {
-	return q.replyMembers(allMembersOf, q.paged(q.userID)...)
-}
-
-func (q *request) getChannelMembers() error {
-	return q.replyMembers(memberPage, q.paged(q.channelID)...)
-}
-
 func (q *request) getChannelMember() error {
 	m, err := memberOf.one(q, q.st, q.channelID, q.id)
 	if err != nil {
-		return errFind("channel.get_member", err,
-			missing("app.channel.get_member.missing.app_error",
-				"No channel member found for that user ID and channel ID."))
+		return errFind("channel.get_member", err, errNoChannelMember)
 	}
 	q.shown(q.sess, m)
 	return q.reply(m)

@@ -97,18 +97,9 @@ func (q *request) createDirectChannel(ids []string) error {
 	if other == q.sess.UserID {
 		other = ids[1]
 	}
-	event := func(c *channel) *event {
-		return newEvent(
-			"direct_added",
-			broadcast{ChannelID: c.ID},
-			"creator_id",
-			q.sess.UserID,
-			"teammate_id",
-			other,
-		)
-	}
 	slices.Sort(ids)
-	return q.createPersonal(c, slices.Compact(ids), event)
+	return q.createPersonal(c, slices.Compact(ids), "direct_added", "creator_id", q.sess.UserID,
+		"teammate_id", other)
 }
 
 // directName is the name of the direct channel of two users.
@@ -138,18 +129,12 @@ func (q *request) createGroupChannel(ids []string) error {
 	sum := sha1.Sum([]byte(strings.Join(ids, "")))
 	c := &channel{Type: groupChannel, Name: hex.EncodeToString(sum[:]), CreatorID: q.sess.UserID}
 	c.DisplayName = clip(strings.Join(names, ", "), 64)
-	event := func(c *channel) *event {
-		return newEvent("group_added", broadcast{ChannelID: c.ID}, "teammate_ids", jsonText(ids))
-	}
-	return q.createPersonal(c, ids, event)
+	return q.createPersonal(c, ids, "group_added", "teammate_ids", jsonText(ids))
 }
 
-// createPersonal makes a direct or group channel, or finds the one that these users have already.
-func (q *request) createPersonal(
-	c *channel,
-	ids []string,
-	added func(*channel) *event,
-) error {
+// createPersonal makes a direct or group channel, of which an event notifies its members, or finds
+// the one that these users have already.
+func (q *request) createPersonal(c *channel, ids []string, event string, fields ...any) error {
 	var members []*channelMember
 	for _, id := range ids {
 		if _, err := q.user(q, id); err != nil {
@@ -175,7 +160,7 @@ func (q *request) createPersonal(
 	for _, id := range ids {
 		q.membersChanged(c.ID, id, true)
 	}
-	q.hub.publish(added(c))
+	q.publish(event, broadcast{ChannelID: c.ID}, fields...)
 	return q.created(c)
 }
 
@@ -184,19 +169,18 @@ func (q *request) getChannel() error {
 	if err != nil {
 		return err
 	}
-	if err := q.mustSeeChannel(c); err != nil {
-		return err
-	}
-	return q.reply(c)
+	return q.replyChannel(c)
 }
 
-// mustSeeChannel admits users who may know of a channel: its members, and for open channels the
-// team.
-func (q *request) mustSeeChannel(c *channel) error {
+// replyChannel answers with a channel to users who may know of it: its members, and for open
+// channels the team.
+func (q *request) replyChannel(c *channel) (err error) {
 	if c.Type == openChannel {
-		return q.mustBeInTeam(c.TeamID)
+		err = q.mustBeInTeam(c.TeamID)
+	} else {
+		err = q.mustRead(c.ID)
 	}
-	return q.mustRead(c.ID)
+	return q.answer(c, err)
 }
 
 func (q *request) getChannelByName() error {
@@ -205,21 +189,18 @@ func (q *request) getChannelByName() error {
 		return errFind("channel.get_by_name", err,
 			missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
 	}
-	if err := q.mustSeeChannel(c); err != nil {
-		return err
-	}
-	return q.reply(c)
+	return q.replyChannel(c)
 }
 
 func (q *request) getChannelsForTeamForUser() error {
-	list, err := channelsOf[q.query("include_deleted") == "true"].list(q, q.st, q.userID, q.teamID)
-	return q.answer(list, errStore("channel.get_channels", err))
+	find := channelsOf[q.query("include_deleted") == "true"]
+	return replyList(q, find, "channel.get_channels", q.userID, q.teamID)
 }
 
 // getChannelsForUser lists a user's channels in all teams, a server of 6.2 or later.
 func (q *request) getChannelsForUser() error {
-	list, err := allChannelsOf[q.query("include_deleted") == "true"].list(q, q.st, q.userID)
-	return q.answer(list, errStore("channel.get_channels", err))
+	find := allChannelsOf[q.query("include_deleted") == "true"]
+	return replyList(q, find, "channel.get_channels", q.userID)
 }
 
 // mustReadChannelOfPath is mustReadChannel for the channel of the path.

@@ -16,16 +16,11 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/refchat"
 )
 
-// noError ends a test by an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = failure.None
 
 // client is a caller of the API with a token.
 type client struct {
@@ -254,11 +249,8 @@ func (c *client) login(name, password string) *client {
 	if a.status != 200 {
 		c.t.Fatalf("login %s: %d %s", name, a.status, a.body)
 	}
-	var u obj
-	if err := json.Unmarshal(a.body, &u); err != nil {
-		c.t.Fatal(err)
-	}
-	return &client{t: c.t, url: c.url, http: c.http, token: a.header.Get("Token"), id: idOf(u)}
+	id := idOf(decode(c.t, string(a.body)))
+	return &client{t: c.t, url: c.url, http: c.http, token: a.header.Get("Token"), id: id}
 }
 
 // world is a server with an administrator, two users ann and bob in one team and an open channel
@@ -284,10 +276,29 @@ func newWorld(t testing.TB, cfg refchat.Config) *world {
 		obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
 	w.channel = idOf(ch)
 	for _, c := range []*client{w.ann, w.bob} {
-		c.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": c.id})
+		w.join(c, c.id)
 		c.made("/channels/"+w.channel+"/members", obj{"user_id": c.id})
 	}
 	return w
+}
+
+// join has a client make a user a member of the team.
+func (w *world) join(c *client, id string) {
+	c.t.Helper()
+	c.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": id})
+}
+
+// cabin is a private channel that ann makes.
+func (w *world) cabin() string {
+	w.ann.t.Helper()
+	return w.ann.made("/channels",
+		obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+}
+
+// direct is the channel of ann and bob.
+func (w *world) direct() string {
+	w.ann.t.Helper()
+	return w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
 }
 
 // plainWorld is a world on PostgreSQL with a server as it comes.
@@ -299,7 +310,15 @@ func plainWorld(t testing.TB) *world {
 // onWorlds runs a test in a world of each engine.
 func onWorlds(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
-	onBoth(t, func(t *testing.T, dsn string) { fn(t, newWorld(t, refchat.Config{DSN: dsn})) })
+	onFaulty(t, fn)
+}
+
+// onFaulty runs a test in a world of each engine whose server has faults.
+func onFaulty(t *testing.T, fn func(t *testing.T, w *world), faults ...string) {
+	t.Helper()
+	onBoth(t, func(t *testing.T, dsn string) {
+		fn(t, newWorld(t, refchat.Config{DSN: dsn, Faults: faults}))
+	})
 }
 
 // faulty is a world whose server has a fault.
@@ -326,7 +345,7 @@ func (w *world) addBot(name string) *client {
 	b := w.admin.create("/bots", obj{"username": name, "display_name": "A bot"})
 	id := text(b["user_id"])
 	tok := w.admin.ok("POST", "/users/"+id+"/tokens", obj{"description": "test"})
-	w.admin.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": id})
+	w.join(w.admin, id)
 	w.admin.made("/channels/"+w.channel+"/members", obj{"user_id": id})
 	return &client{
 		t:     w.anon.t,

@@ -111,9 +111,7 @@ func (s *Server) storePost(
 	p.OriginalID = ""
 	p.ReplyCount = 0
 	p.HasReactions = false
-	if p.Props == nil {
-		p.Props = map[string]any{}
-	}
+	fill(&p.Props)
 	if u.IsBot {
 		p.Props["from_bot"] = "true"
 	}

@@ -104,9 +104,7 @@ func (q *request) upsertDraft(d *draft) error {
 		d.CreateAt = now
 	}
 	d.UpdateAt = now
-	if d.Props == nil {
-		d.Props = map[string]any{}
-	}
+	fill(&d.Props)
 	if err := saveDraft.run(q, q.st, draftKind.content(d)...); err != nil {
 		return errStore("draft.save", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/refchat"
 )
 
@@ -102,9 +103,8 @@ func TestScheduledPosts(t *testing.T) {
 		p := w.ann.create("/posts/schedule",
 			obj{"channel_id": w.channel, "message": "later", "scheduled_at": in(48 * time.Hour)})
 		holds(t, "event", ann.about("scheduled_post_created", "scheduledPost"), "id", p["id"])
-		dm := w.ann.create("/channels/direct", []string{w.ann.id, w.bob.id})
 		w.ann.made("/posts/schedule",
-			obj{"channel_id": dm["id"], "message": "psst", "scheduled_at": in(72 * time.Hour)})
+			obj{"channel_id": w.direct(), "message": "psst", "scheduled_at": in(72 * time.Hour)})
 		if l := list(w.ann); len(l[w.team]) != 1 || len(l["directChannels"]) != 1 ||
 			l[w.team][0]["message"] != "later" {
 			t.Errorf("scheduled: %v", l)
@@ -221,13 +221,8 @@ func TestReleasesAndLicenses(t *testing.T) {
 	full := newClient(t, serve(t, refchat.Config{DSN: dsn}))
 	full.shows("/license/client?format=old", "IsLicensed", "true", "SkuShortName", "enterprise")
 	full.shows("/config/client", "AllowSyncedDrafts", "true", "PostAcknowledgements", "true")
-	for _, bad := range []refchat.Config{{
-		DSN:     dsn,
-		Version: "eleven",
-	}, {DSN: dsn, License: "gold"}} {
-		if _, err := refchat.New(t.Context(), bad); err == nil ||
-			!strings.Contains(err.Error(), "want") {
-			t.Errorf("%+v: %v", bad, err)
-		}
+	for _, bad := range []refchat.Config{{Version: "eleven"}, {License: "gold"}} {
+		bad.DSN = dsn
+		failure.Says(t, failure.Of(refchat.New(t.Context(), bad)), "want")
 	}
 }

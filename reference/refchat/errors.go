@@ -51,13 +51,20 @@ var (
 		"You do not have the appropriate permissions.")
 	errSession = newError(http.StatusUnauthorized, "api.context.session_expired.app_error",
 		"Invalid or expired session, please login again.")
+	errInternal = newError(http.StatusInternalServerError, "api.internal.app_error",
+		"Internal Server Error")
 	errNoPage    = missing("api.context.404.app_error", "Sorry, we could not find the page.")
 	errNoUser    = missing("app.user.missing_account.const", "Unable to find the user.")
 	errNoChannel = missing("app.channel.get.existing.app_error",
 		"Unable to find the existing channel.")
 	errNoTeam = missing("app.team.get.find.app_error", "Unable to find the existing team.")
 	errNoPost = missing("app.post.get.app_error", "Unable to get the post.")
-	errLogin  = newError(http.StatusUnauthorized,
+
+	errNoTeamMember = missing("app.team.get_member.missing.app_error",
+		"No team member found for that user ID and team ID.")
+	errNoChannelMember = missing("app.channel.get_member.missing.app_error",
+		"No channel member found for that user ID and channel ID.")
+	errLogin = newError(http.StatusUnauthorized,
 		"api.user.login.invalid_credentials_email_username",
 		"Enter a valid email or username and/or password.")
 )

@@ -7,7 +7,7 @@ import (
 
 // SendDue posts the scheduled posts that are due at an instant, without waiting for it.
 func SendDue(ctx context.Context, s *Server, at time.Time) error {
-	return s.sendDue(ctx, at.UnixMilli())
+	return s.sendDue(ctx, at)
 }
 
 // RemindOnce sends the reminders due at a time.

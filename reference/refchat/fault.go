@@ -159,17 +159,6 @@ func faultForms() string {
 // Shares of error and panic are written as 25% or 0.25.
 func CheckFault(text string) error { return new(faults).add(text) }
 
-// parseFaults reads all texts; the first bad one is the error.
-func parseFaults(texts []string) (*faults, error) {
-	f := &faults{}
-	for _, t := range texts {
-		if err := f.add(t); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
-}
-
 func (f *faults) add(text string) error {
 	name, arg, _ := strings.Cut(text, ":")
 	value, handler, restricted := strings.Cut(arg, "@")
@@ -184,7 +173,9 @@ func (f *faults) add(text string) error {
 		return bad("nothing after @")
 	case restricted && !faultKinds[i].ofHandler:
 		return bad("no @ here")
-	case restricted && !isHandler(handler):
+	case restricted && !slices.ContainsFunc(operations, func(o operation) bool {
+		return o.name == handler
+	}):
 		return bad("no handler is named " + strconv.Quote(handler))
 	case !f.plant(name, value, handler):
 		return bad(faultKinds[i].want)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/refchat"
 )
 
@@ -51,25 +52,17 @@ func TestCheckFault(t *testing.T) {
 		"sloth:1%":           "unknown fault",
 	} {
 		err := refchat.CheckFault(bad)
-		if err == nil || !strings.Contains(err.Error(), why) ||
-			!strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) ||
-			strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: %v, want one line about %q", bad, err, why)
-		}
+		failure.Says(t, err, why, fmt.Sprintf("%q", bad))
+		failure.Hides(t, err, "\n")
 	}
-	if _, err := refchat.New(t.Context(), refchat.Config{
+	failure.Says(t, failure.Of(refchat.New(t.Context(), refchat.Config{
 		DSN:    "postgres://u:hunter2@127.0.0.1:1/x",
 		Faults: []string{"sloth"},
-	}); err == nil || !strings.Contains(err.Error(), "sloth") {
-		t.Errorf("New with a bad fault: %v", err)
-	}
+	})), "sloth")
 }
 
 func TestFaultError(t *testing.T) {
-	w := newWorld(t, refchat.Config{
-		DSN:    database(t, "postgresql"),
-		Faults: []string{"error:20%@getChannel"},
-	})
+	w := faulty(t, "error:20%@getChannel")
 	failed := 0
 	for range 200 {
 		switch a := w.ann.send("GET", "/channels/"+w.channel, nil); a.status {
@@ -122,26 +115,21 @@ func TestFaultSlowPost(t *testing.T) {
 }
 
 func TestFaultSlowQuery(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"slow-query:20ms"}})
-		before := w.metric("refchat_db_statements_total")
-		w.ann.send("GET", "/users/me/teams", nil)
-		if n := w.metric("refchat_db_statements_total") - before; n != 1 {
+	onFaulty(t, func(t *testing.T, w *world) {
+		teams := func() { w.ann.send("GET", "/users/me/teams", nil) }
+		if n := w.statements(teams); n != 1 {
 			t.Fatalf("my teams took %v statements, want 1", n)
 		}
-		if d := shortest(3, func() {
-			w.ann.send("GET", "/users/me/teams", nil)
-		}); d < 20*time.Millisecond {
+		if d := shortest(3, teams); d < 20*time.Millisecond {
 			t.Errorf("a statement took %v", d)
 		}
 		quick(t, "a request without statements", 20*time.Millisecond,
 			func() { w.ann.send("GET", "/system/ping", nil) })
-	})
+	}, "slow-query:20ms")
 }
 
 func TestFaultPool(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"pool:1", "slow-query:5ms"}})
+	onFaulty(t, func(t *testing.T, w *world) {
 		if n := w.metric("go_sql_max_open_connections"); n != 1 {
 			t.Errorf("max open %v", n)
 		}
@@ -153,7 +141,7 @@ func TestFaultPool(t *testing.T) {
 		if n := w.metric("go_sql_wait_count_total"); n == 0 {
 			t.Error("nobody waited for the only connection")
 		}
-	})
+	}, "pool:1", "slow-query:5ms")
 }
 
 // TestFaultLock lets requests that need no database wait for each other, and Go's own account of
@@ -197,8 +185,7 @@ func TestFaultHub(t *testing.T) {
 
 // TestFaultHotRow makes posts wait for each other in the database.
 func TestFaultHotRow(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"hot-row:20ms"}})
+	onFaulty(t, func(t *testing.T, w *world) {
 		start := time.Now()
 		var wg sync.WaitGroup
 		for i := range 8 {
@@ -210,7 +197,7 @@ func TestFaultHotRow(t *testing.T) {
 		}
 		quick(t, "a request that posts nothing", 20*time.Millisecond,
 			func() { w.ann.send("GET", "/users/me/teams", nil) })
-	})
+	}, "hot-row:20ms")
 }
 
 func TestFaultStall(t *testing.T) {
@@ -358,15 +345,14 @@ func TestFaultCacheGoesToTheDatabase(t *testing.T) {
 		for i := range 40 {
 			users = append(users, w.addUser("user"+string(rune('a'+i/10))+string(rune('a'+i%10))))
 		}
-		before := w.metric("refchat_db_statements_total")
-		for range 3 {
-			for _, u := range users {
-				u.send("GET", "/users/me", nil)
+		n = w.statements(func() {
+			for range 3 {
+				for _, u := range users {
+					u.send("GET", "/users/me", nil)
+				}
 			}
-		}
-		return w.metric("refchat_db_statements_total") - before, w.metric(
-			"refchat_cache_evicted_total",
-		)
+		})
+		return n, w.metric("refchat_cache_evicted_total")
 	}
 	large, none := statements()
 	small, evicted := statements("cache:16")

@@ -137,7 +137,7 @@ func (u *upload) allow() error {
 	if u.channelID == "" {
 		return errBody("channel_id")
 	}
-	err := u.q.mustReadChannel(u.q, u.q.sess, u.channelID)
+	err := u.q.mustRead(u.channelID)
 	u.allowed = err == nil
 	return err
 }
@@ -326,17 +326,11 @@ func (q *request) sendFile(path, mimeType, disposition string) error {
 	return q.write(http.StatusOK, mimeType, b)
 }
 
-func (q *request) getFileThumbnail() error {
-	return q.sendPreview(q.file.ThumbnailPath, "api.file.get_file_thumbnail.no_thumbnail.app_error")
-}
-
-func (q *request) getFilePreview() error {
-	return q.sendPreview(q.file.PreviewPath, "api.file.get_file_preview.no_preview.app_error")
-}
-
-func (q *request) sendPreview(path, errID string) error {
+// sendPreview answers with the thumbnail or the preview of a picture.
+func (q *request) sendPreview(path, kind string) error {
 	if path == "" {
-		return badRequest(errID, "File doesn't have a preview image.")
+		return badRequest("api.file.get_file_"+kind+".no_"+kind+".app_error",
+			"File doesn't have a preview image.")
 	}
 	return q.sendFile(path, "image/jpeg", "inline")
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -79,16 +78,20 @@ func (q *request) connection() string { return q.r.Header.Get("Connection-Id") }
 
 // page returns the page and per_page parameters: defaults 0 and 60, at most 200 per page.
 func (q *request) page() (page, per int) {
-	v := q.r.URL.Query()
-	page, err := strconv.Atoi(v.Get("page"))
+	page, err := strconv.Atoi(q.query("page"))
 	if err != nil || page < 0 {
 		page = 0
 	}
-	per, err = strconv.Atoi(v.Get("per_page"))
-	if err != nil || per < 0 {
-		per = 60
+	return page, q.limit("per_page")
+}
+
+// limit returns a parameter that bounds the answer: 60 by default, at most 200.
+func (q *request) limit(name string) int {
+	n, err := strconv.Atoi(q.query(name))
+	if err != nil || n < 0 {
+		n = 60
 	}
-	return page, min(per, 200)
+	return min(n, 200)
 }
 
 // decode reads the request's JSON body; what is its name in the error.
@@ -126,10 +129,13 @@ func withList[T any](what string, fn func(*request, []T) error) handler {
 
 // lists makes a handler that answers with the rows of a query; op names it in errors.
 func lists[T any](find *query[T], op string, args func(*request) []any) handler {
-	return func(q *request) error {
-		list, err := find.list(q, q.st, args(q)...)
-		return q.answer(list, errStore(op, err))
-	}
+	return func(q *request) error { return replyList(q, find, op, args(q)...) }
+}
+
+// replyList answers with the rows of a query; op names it in errors.
+func replyList[T any](q *request, find *query[T], op string, args ...any) error {
+	list, err := find.list(q, q.st, args...)
+	return q.answer(list, errStore(op, err))
 }
 
 // Arguments of queries that lists answers with.
@@ -207,28 +213,21 @@ func (q *request) write(status int, contentType string, body []byte) error {
 
 // notModified answers 304 if the client has etag already, and otherwise sets it.
 func (q *request) notModified(etag string) bool {
-	h := q.w.Header()
-	if q.r.Header.Get("If-None-Match") == etag {
-		h.Set("Etag", etag)
-		q.status = http.StatusNotModified
-		q.burn()
-		q.w.WriteHeader(http.StatusNotModified)
-		return true
+	q.w.Header().Set("Etag", etag)
+	if q.r.Header.Get("If-None-Match") != etag {
+		return false
 	}
-	h.Set("Etag", etag)
-	return false
+	q.status = http.StatusNotModified
+	q.burn()
+	q.w.WriteHeader(http.StatusNotModified)
+	return true
 }
 
 // fail answers with an error and logs it if it was the server's fault.
 func (q *request) fail(err error) {
 	e, ok := errors.AsType[*apiError](err)
 	if !ok {
-		e = &apiError{
-			ID:         "api.internal.app_error",
-			Message:    "Internal Server Error",
-			StatusCode: http.StatusInternalServerError,
-			cause:      err,
-		}
+		e = errInternal
 	}
 	if e.StatusCode >= 500 {
 		q.log.Error("request", "handler", q.route.name, "request_id", q.requestID, "err", err)
@@ -347,15 +346,6 @@ func authToken(r *http.Request) (token string, cookie bool) {
 		return c.Value, true
 	}
 	return "", false
-}
-
-// ipOf returns the client's address without its port.
-func ipOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // router finds routes by method and path segments. http.ServeMux cannot hold this API:

@@ -84,11 +84,12 @@ type hub struct {
 }
 
 type hubShard struct {
-	inbox    chan func(*hubShard)
-	byUser   map[string]map[*wsConn]struct{}
-	channels map[string]map[*wsConn]struct{}
-	teams    map[string]map[*wsConn]struct{}
+	inbox                   chan func(*hubShard)
+	byUser, channels, teams wsConns
 }
+
+// wsConns are connections by the identifier of their user, of a channel or of a team.
+type wsConns map[string]map[*wsConn]struct{}
 
 const hubInbox = 4096
 
@@ -97,9 +98,9 @@ func newHub(s *Server) *hub {
 	for range max(1, runtime.GOMAXPROCS(0)) {
 		h.shards = append(h.shards, &hubShard{
 			inbox:    make(chan func(*hubShard), hubInbox),
-			byUser:   map[string]map[*wsConn]struct{}{},
-			channels: map[string]map[*wsConn]struct{}{},
-			teams:    map[string]map[*wsConn]struct{}{},
+			byUser:   wsConns{},
+			channels: wsConns{},
+			teams:    wsConns{},
 		})
 	}
 	for i, sh := range h.shards {
@@ -231,12 +232,12 @@ func (sh *hubShard) offer(c *wsConn, e *event) {
 
 // remove drops a connection.
 func (sh *hubShard) remove(c *wsConn) {
-	drop(sh.byUser, c.userID, c)
+	sh.byUser.drop(c.userID, c)
 	for id := range c.channels {
-		drop(sh.channels, id, c)
+		sh.channels.drop(id, c)
 	}
 	for _, id := range c.teams {
-		drop(sh.teams, id, c)
+		sh.teams.drop(id, c)
 	}
 }
 
@@ -257,7 +258,7 @@ func (h *hub) register(k *wsSocket) {
 	h.count(1)
 	h.do(h.shard(k.c.userID), func(sh *hubShard) {
 		k.c.sock = k
-		put(sh.byUser, k.c.userID, k.c)
+		sh.byUser.put(k.c.userID, k.c)
 	})
 }
 
@@ -272,8 +273,7 @@ func (h *hub) place(c *wsConn, channels, teams []string) {
 			c.enter(sh, id)
 		}
 		for _, id := range teams {
-			c.teams = append(c.teams, id)
-			put(sh.teams, id, c)
+			c.enterTeam(sh, id)
 		}
 		sh.offer(c, c.hello())
 		early := c.early
@@ -326,33 +326,32 @@ func (h *hub) count(n int) { h.s.met.websockets.Add(float64(n)) }
 
 func (c *wsConn) enter(sh *hubShard, channelID string) {
 	c.channels[channelID] = struct{}{}
-	put(sh.channels, channelID, c)
+	sh.channels.put(channelID, c)
 }
 
-// joinChannel notifies this server's and the peers' connections of a user that the user joined or
-// left a channel.
-func (h *hub) joinChannel(userID, channelID string, joined bool) {
-	h.applyJoin(userID, channelID, "", joined)
-	h.s.bus.send(busMessage{User: userID, Channel: channelID, Left: !joined})
+func (c *wsConn) enterTeam(sh *hubShard, teamID string) {
+	c.teams = append(c.teams, teamID)
+	sh.teams.put(teamID, c)
 }
 
-func (h *hub) joinTeam(userID, teamID string) {
-	h.applyJoin(userID, "", teamID, true)
-	h.s.bus.send(busMessage{User: userID, Team: teamID})
+// join notifies this server's and the peers' connections of a user that the user joined a team, or
+// joined or left a channel.
+func (h *hub) join(m busMessage) {
+	h.applyJoin(m)
+	h.s.bus.send(m)
 }
 
-func (h *hub) applyJoin(userID, channelID, teamID string, joined bool) {
-	h.do(h.shard(userID), func(sh *hubShard) {
-		for c := range sh.byUser[userID] {
+func (h *hub) applyJoin(m busMessage) {
+	h.do(h.shard(m.User), func(sh *hubShard) {
+		for c := range sh.byUser[m.User] {
 			switch {
-			case teamID != "":
-				c.teams = append(c.teams, teamID)
-				put(sh.teams, teamID, c)
-			case joined:
-				c.enter(sh, channelID)
+			case m.Team != "":
+				c.enterTeam(sh, m.Team)
+			case m.Left:
+				delete(c.channels, m.Channel)
+				sh.channels.drop(m.Channel, c)
 			default:
-				delete(c.channels, channelID)
-				drop(sh.channels, channelID, c)
+				c.enter(sh, m.Channel)
 			}
 		}
 	})
@@ -374,14 +373,14 @@ func (h *hub) closeAll() {
 	}
 }
 
-func put(m map[string]map[*wsConn]struct{}, key string, c *wsConn) {
+func (m wsConns) put(key string, c *wsConn) {
 	if m[key] == nil {
 		m[key] = map[*wsConn]struct{}{}
 	}
 	m[key][c] = struct{}{}
 }
 
-func drop(m map[string]map[*wsConn]struct{}, key string, c *wsConn) {
+func (m wsConns) drop(key string, c *wsConn) {
 	delete(m[key], c)
 	if len(m[key]) == 0 {
 		delete(m, key)

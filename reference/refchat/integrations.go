@@ -67,8 +67,7 @@ func (q *request) getIncomingHooks() error {
 	if err := q.mustManageTeam(team); err != nil {
 		return err
 	}
-	list, err := incomingHooksOfTeam.list(q, q.st, q.paged(team)...)
-	return q.answer(list, errStore("webhooks.get_incoming", err))
+	return replyList(q, incomingHooksOfTeam, "webhooks.get_incoming", q.paged(team)...)
 }
 
 // hookPayload is the request of a webhook.

@@ -40,8 +40,7 @@ func TestWebhook(t *testing.T) {
 
 		other := w.admin.made("/channels",
 			obj{"team_id": w.team, "name": "hold", "display_name": "Hold", "type": "O"})
-		w.ann.made("/channels",
-			obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+		w.cabin()
 		locked := w.admin.made("/hooks/incoming",
 			obj{"channel_id": w.channel, "channel_locked": true})
 		for body, want := range map[string]int{

@@ -12,7 +12,7 @@ func TestReleaseLines(t *testing.T) {
 	dsn := database(t, "postgresql")
 	w := newWorld(t, refchat.Config{DSN: dsn, Version: "5.31.7", License: "none"})
 	w.addBot("liner-bot")
-	direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
+	direct := w.direct()
 	all := num(w.admin.get("/users/stats/filtered?include_bots=true")["total_users_count"])
 	for _, line := range []struct {
 		version            string

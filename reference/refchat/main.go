@@ -10,16 +10,6 @@ import (
 	"strings"
 )
 
-// textFlags is a flag that may be given several times.
-type textFlags []string
-
-func (t *textFlags) String() string { return fmt.Sprint([]string(*t)) }
-
-func (t *textFlags) Set(s string) error {
-	*t = append(*t, s)
-	return nil
-}
-
 // ErrUsage is wrapped by errors of Main that are about its arguments.
 var ErrUsage = errors.New("usage")
 
@@ -36,6 +26,12 @@ func (c Config) Main(
 	cfg := Config{Around: c.Around}
 	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
+	texts := func(name, usage string, to *[]string) {
+		fs.Func(name, usage, func(s string) error {
+			*to = append(*to, s)
+			return nil
+		})
+	}
 	fs.StringVar(&cfg.Listen, "listen", DefaultListen,
 		"`address` to serve on; port 0 picks a free one")
 	dsnEnv := fs.String("dsn-env", "REFCHAT_DSN",
@@ -55,29 +51,15 @@ func (c Config) Main(
 		"`version` of the real server to play: operations that came later are not there")
 	fs.StringVar(&cfg.License, "license", DefaultLicense,
 		"`license` to play: none, professional or enterprise")
-	fs.Var(
-		(*textFlags)(&cfg.Quirks),
-		"quirk",
-		"behave as some releases do, beyond what -version is known to (repeatable): "+strings.Join(
-			quirks,
-			", ",
-		),
-	)
-	fs.StringVar(
-		&cfg.BusListen,
-		"bus",
-		"",
-		"`address` for events of other servers on this database",
-	)
-	fs.StringVar(
-		&cfg.FilesDir,
-		"files",
-		"",
-		"`directory` for uploaded files, default a temporary one",
-	)
+	texts("quirk", "behave as some releases do, beyond what -version is known to (repeatable): "+
+		strings.Join(quirks, ", "), &cfg.Quirks)
+	fs.StringVar(&cfg.BusListen, "bus", "",
+		"`address` for events of other servers on this database")
+	fs.StringVar(&cfg.FilesDir, "files", "",
+		"`directory` for uploaded files, default a temporary one")
 	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")
-	fs.Var((*textFlags)(&cfg.BusPeers), "peer", "bus `address` of another server (repeatable)")
-	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): "+faultForms())
+	texts("peer", "bus `address` of another server (repeatable)", &cfg.BusPeers)
+	texts("fault", "break something (repeatable): "+faultForms(), &cfg.Faults)
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(stdout)
 		fs.Usage()

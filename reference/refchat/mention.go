@@ -78,7 +78,7 @@ const maxNotified = 1000
 // mentioned returns the members that a message names, the author excepted.
 func (a *audience) mentioned(message, author string) map[string]bool {
 	found := map[string]bool{}
-	for _, word := range words(message) {
+	for _, word := range words(strings.ToLower(message), "@.-_:") { // the characters of user names
 		switch word {
 		case "@channel", "@all", "@here":
 			if len(a.members) <= maxNotified {
@@ -104,15 +104,6 @@ func (a *audience) mentioned(message, author string) map[string]bool {
 	}
 	delete(found, author)
 	return found
-}
-
-// words splits a message into lower-case words, keeping the characters of user names.
-func words(message string) []string {
-	return strings.FieldsFunc(strings.ToLower(message), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '@' && r != '.' && r != '-' &&
-			r != '_' &&
-			r != ':'
-	})
 }
 
 // hashtags returns the hashtags of a message, separated by spaces.

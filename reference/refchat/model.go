@@ -298,6 +298,13 @@ func validIDs(ids []string, field string) error {
 // millis is the API's clock: milliseconds since 1970.
 func millis() int64 { return time.Now().UnixMilli() }
 
+// fill makes an empty map where there is none.
+func fill(m *map[string]any) {
+	if *m == nil {
+		*m = map[string]any{}
+	}
+}
+
 // jsonText encodes v for a text column; nil maps and slices become "{}" and "[]".
 func jsonText(v any) string {
 	switch x := v.(type) {

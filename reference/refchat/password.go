@@ -1,12 +1,12 @@
 package refchat
 
 import (
+	"cmp"
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -60,35 +60,28 @@ func (h hasher) hash(password string) (string, error) {
 	), nil
 }
 
-var errPassword = errors.New("password does not match")
-
-// verify checks password against a stored hash of any kind; the work is the stored hash's.
-func (h hasher) verify(stored, password string) error {
+// verify reports whether a stored hash of any kind is the password's; the work is the stored
+// hash's.
+func (h hasher) verify(stored, password string) bool {
 	if !strings.HasPrefix(stored, "$pbkdf2$") {
-		if bcrypt.CompareHashAndPassword([]byte(stored), []byte(password)) != nil {
-			return errPassword
-		}
-		return nil
+		return bcrypt.CompareHashAndPassword([]byte(stored), []byte(password)) == nil
 	}
 	parts := strings.Split(stored, "$")
 	if len(parts) != 5 {
-		return errPassword
+		return false
 	}
 	var work, size int
 	if _, err := fmt.Sscanf(parts[2], "f=SHA256,w=%d,l=%d", &work, &size); err != nil || work < 1 ||
 		size != 32 {
-		return errPassword
+		return false
 	}
 	salt, err1 := base64.RawStdEncoding.DecodeString(parts[3])
 	want, err2 := base64.RawStdEncoding.DecodeString(parts[4])
 	if err1 != nil || err2 != nil {
-		return errPassword
+		return false
 	}
 	got, err := pbkdf2.Key(sha256.New, password, salt, work, size)
-	if err != nil || subtle.ConstantTimeCompare(got, want) != 1 {
-		return errPassword
-	}
-	return nil
+	return err == nil && subtle.ConstantTimeCompare(got, want) == 1
 }
 
 // outdated reports whether a stored hash was made with other settings than h; the server then
@@ -104,10 +97,7 @@ func (h hasher) outdated(stored string) bool {
 // HashPassword returns the value of the users table for a password. hash is as in [Config]; ""
 // means DefaultHash.
 func HashPassword(hash, password string) (string, error) {
-	if hash == "" {
-		hash = DefaultHash
-	}
-	h, err := parseHash(hash)
+	h, err := parseHash(cmp.Or(hash, DefaultHash))
 	if err != nil {
 		return "", err
 	}

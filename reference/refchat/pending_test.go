@@ -1,7 +1,6 @@
 package refchat_test
 
 import (
-	"encoding/json"
 	"testing"
 )
 
@@ -21,8 +20,7 @@ func TestPendingPostIDs(t *testing.T) {
 			draft["pending_post_id"],
 		)
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
-			var got obj
-			noError(t, json.Unmarshal([]byte(text(s.event("posted")["data"].(obj)["post"])), &got))
+			got := s.about("posted", "post")
 			if got["id"] != first["id"] || got["pending_post_id"] != draft["pending_post_id"] {
 				t.Errorf("%s got an event of %v with %v", name, got["id"], got["pending_post_id"])
 			}
@@ -49,14 +47,8 @@ func TestPendingPostIDs(t *testing.T) {
 			t.Errorf("after it was declined: %v", p)
 		}
 		ann.event("posted")
-		var got obj
-		if err := json.Unmarshal([]byte(text(bob.event("posted")["data"].(obj)["post"])), &got); err != nil ||
-			got["message"] != "another" {
-			t.Errorf(
-				"the next event is of %v, %v: the repetition had one of its own",
-				got["message"],
-				err,
-			)
+		if got := bob.about("posted", "post"); got["message"] != "another" {
+			t.Errorf("the next event is of %v: the repetition had one of its own", got["message"])
 		}
 	})
 }

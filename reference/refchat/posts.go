@@ -1,6 +1,7 @@
 package refchat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -168,8 +169,12 @@ func (q *request) getPostsForChannel() error {
 // replyPosts answers with a list of a channel's posts, which cursors gives the neighbors of its
 // ends.
 func (q *request) replyPosts(list []*post, as *threadView, counted, cursors bool) error {
-	if err := q.introduceRoots(list, as); err != nil {
-		return err
+	if as.extended {
+		for _, p := range list {
+			if err := q.introduce(q, p.Participants); err != nil {
+				return err
+			}
+		}
 	}
 	l, err := q.listOf(list, !as.collapsed && q.query("skipFetchThreads") != "true", counted)
 	if err == nil && cursors {
@@ -184,24 +189,14 @@ func (q *request) getPostsAroundUnread() error {
 	if err := q.mayReadPosts(q.channelID); err != nil {
 		return err
 	}
-	v := q.r.URL.Query()
-	limit := func(name string) int {
-		n, err := strconv.Atoi(v.Get(name))
-		if err != nil || n < 0 {
-			n = 60
-		}
-		return min(n, 200)
-	}
-	nBefore, nAfter := limit("limit_before"), limit("limit_after")
+	nBefore, nAfter := q.limit("limit_before"), q.limit("limit_after")
 	if nAfter == 0 {
 		return errURL("limit_after")
 	}
 	as := q.threadView()
 	m, err := memberOf.one(q, q.st, q.channelID, q.userID)
 	if err != nil {
-		return errFind("channel.get_member", err,
-			missing("app.channel.get_member.missing.app_error",
-				"No channel member found for that user ID and channel ID."))
+		return errFind("channel.get_member", err, errNoChannelMember)
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {
@@ -236,18 +231,12 @@ func (q *request) getPost() error {
 	if q.notModified(q.cfg.Version + "." + p.ID + "." + strconv.FormatInt(p.UpdateAt, 10)) {
 		return nil
 	}
-	if err := q.addMetadata(q, []*post{p}); err != nil {
-		return err
-	}
-	return q.reply(p)
+	return q.answer(p, q.addMetadata(q, []*post{p}))
 }
 
 func (q *request) getPostThread() error {
 	p := q.post
-	root := p.RootID
-	if root == "" {
-		root = p.ID
-	}
+	root := cmp.Or(p.RootID, p.ID)
 	page, all, err := threadPageOf(q)
 	if err != nil {
 		return err
@@ -257,7 +246,12 @@ func (q *request) getPostThread() error {
 	if all {
 		list, err = threadPosts.list(q, q.st, root, root)
 	} else {
-		list, more, err = q.threadPage(p, page)
+		if p.RootID != "" {
+			p, err = postByID.one(q, q.st, root)
+		}
+		if err == nil {
+			list, more, err = q.st.threadPage(q, p, page)
+		}
 	}
 	if err != nil {
 		return errStore("post.get_thread", err)
@@ -272,17 +266,6 @@ func (q *request) getPostThread() error {
 	}
 	l.HasNext = &more
 	return q.reply(l)
-}
-
-// threadPage returns one page of the thread that a post is in.
-func (q *request) threadPage(p *post, page threadPage) ([]*post, bool, error) {
-	if p.RootID != "" {
-		var err error
-		if p, err = postByID.one(q, q.st, p.RootID); err != nil {
-			return nil, false, err
-		}
-	}
-	return q.st.threadPage(q, p, page)
 }
 
 // postPatch is a change of a post.

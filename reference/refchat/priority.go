@@ -1,6 +1,7 @@
 package refchat
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -107,20 +108,19 @@ var (
 	storeAcknowledgement = acknowledgementKind.upsert("postid, userid", "acknowledgedat")
 )
 
-// setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as
-// changed.
-func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) error {
+// setAcknowledged stores an acknowledgement; the post counts as changed.
+func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement) error {
 	return st.method(ctx, "PostAcknowledgementStore.Save", func(tx *store) error {
 		if err := tx.run(ctx, storeAcknowledgement, acknowledgementKind.content(x)...); err != nil {
 			return err
 		}
-		return tx.run(ctx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
+		return tx.run(ctx, "UPDATE posts SET updateat = ? WHERE id = ?", x.AcknowledgedAt, x.PostID)
 	})
 }
 
 func (q *request) acknowledge() error {
 	x := &acknowledgement{UserID: q.userID, PostID: q.post.ID, AcknowledgedAt: millis()}
-	if err := q.st.setAcknowledged(q, x, x.AcknowledgedAt); err != nil {
+	if err := q.st.setAcknowledged(q, x); err != nil {
 		return errStore("post.acknowledge", err)
 	}
 	q.publish(
@@ -166,17 +166,13 @@ func (q *request) setReminder(in *reminder) error {
 // ephemeral shows a user a message that is stored nowhere.
 func (s *Server) ephemeral(userID string, p *post, message string) {
 	now := millis()
-	root := p.RootID
-	if root == "" {
-		root = p.ID
-	}
 	e := &post{
 		ID:        newID(),
 		CreateAt:  now,
 		UpdateAt:  now,
 		UserID:    userID,
 		ChannelID: p.ChannelID,
-		RootID:    root,
+		RootID:    cmp.Or(p.RootID, p.ID),
 		Message:   message,
 		Type:      "system_ephemeral",
 		Props:     map[string]any{},
@@ -209,16 +205,8 @@ func (st *store) setReminder(ctx context.Context, r *reminder) error {
 	})
 }
 
-// remind goes on notifying about posts and reminds users of theirs, until ctx ends. Each server
-// looks every minute; who deletes or updates the row first sends.
-func (s *Server) remind(ctx context.Context) {
-	for sleep(ctx, time.Minute) == nil {
-		if err := s.remindOnce(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			s.log.Warn("reminding", "err", err)
-		}
-	}
-}
-
+// remindOnce goes on notifying about posts and reminds users of theirs. Each server looks every
+// minute; who deletes or updates the row first sends.
 func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
 	due, err := s.st.dueReminders(ctx, now.Unix())
 	if err != nil {

@@ -62,10 +62,6 @@ func (q *request) updateCustomStatus(c *customStatus) error {
 	return q.ok()
 }
 
-func (q *request) removeCustomStatus() error {
-	return q.done(q.setProp(q.userID, statusProp, ""))
-}
-
 // setProp changes one of a user's own properties and notifies all users.
 func (q *request) setProp(userID, name, value string) error {
 	u, err := userByID.one(q, q.st, userID)
@@ -122,18 +118,14 @@ func (q *request) rememberStatus(userID string, c customStatus) error {
 	return nil
 }
 
-func (q *request) getUsersStats() error {
-	return q.usersStats(q.has(QuirkStatsCountBots))
-}
-
 // getFilteredUsersStats counts accounts for an administrator. Of the real server's filters it plays
 // include_bots alone.
 func (q *request) getFilteredUsersStats() error {
 	bots, _ := strconv.ParseBool(q.query("include_bots")) // as there, anything else is false
-	return q.usersStats(bots)
+	return q.replyUsersStats(bots)
 }
 
-func (q *request) usersStats(bots bool) error {
+func (q *request) replyUsersStats(bots bool) error {
 	n, err := q.st.countUsers(q, bots)
 	return q.answer(
 		map[string]int64{"total_users_count": n},
@@ -143,11 +135,12 @@ func (q *request) usersStats(bots bool) error {
 
 // countUsers counts active accounts, with the bots or without.
 func (st *store) countUsers(ctx context.Context, bots bool) (n int64, err error) {
+	defer st.timed("UserStore.Count", &err)()
 	query := "SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0"
 	if !bots {
 		query += " AND b.userid IS NULL"
 	}
-	err = st.measured(ctx, "UserStore.Count", []any{&n}, query)
+	err = st.row(ctx, []any{&n}, query)
 	return n, err
 }
 
@@ -234,9 +227,7 @@ func (q *request) createAttributeField(f *attributeField) error {
 		CreateAt: now,
 		UpdateAt: now,
 	}
-	if f.Attrs == nil {
-		f.Attrs = map[string]any{}
-	}
+	fill(&f.Attrs)
 	if len(jsonText(f.Attrs)) > 8000 {
 		return errBody("property_field")
 	}

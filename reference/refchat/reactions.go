@@ -105,6 +105,5 @@ func (q *request) deleteReaction() error {
 }
 
 func (q *request) getReactions() error {
-	list, err := reactionsOf.list(q, q.st, []string{q.post.ID})
-	return q.answer(list, errStore("reaction.get", err))
+	return replyList(q, reactionsOf, "reaction.get", []string{q.post.ID})
 }

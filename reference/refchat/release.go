@@ -49,14 +49,6 @@ var licenses = map[string]license{
 	"enterprise":   enterprise,
 }
 
-func parseLicense(s string) (license, error) {
-	l, ok := licenses[s]
-	if !ok {
-		return 0, fmt.Errorf("license %q: want none, professional or enterprise", s)
-	}
-	return l, nil
-}
-
 // values returns the license as clients see it; those who are not administrators see less.
 func (l license) values(admin bool) map[string]string {
 	v := map[string]string{"IsLicensed": strconv.FormatBool(l > unlicensed)}

@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"net/http"
-	"slices"
 )
 
 // operation declares a route: its method, its path below /api/v4 (from the root, with two slashes),
@@ -42,7 +41,7 @@ var needs = map[string]handler{
 	},
 	"post":     (*request).mustReadPost,
 	"mine":     (*request).mustBeAuthor,
-	"thread":   (*request).mustReadThread,
+	"thread":   func(q *request) error { return q.findPost("thread_id") },
 	"file":     (*request).mustReadFile,
 	"bookmark": (*request).findBookmark,
 
@@ -151,9 +150,13 @@ var operations = []operation{
 	{
 		"DELETE /users/{user_id}/status/custom own since 5.33",
 		"removeUserCustomStatus",
-		(*request).removeCustomStatus,
+		func(q *request) error { return q.done(q.setProp(q.userID, statusProp, "")) },
 	},
-	{"GET /users/stats", "getTotalUsersStats", (*request).getUsersStats},
+	{
+		"GET /users/stats",
+		"getTotalUsersStats",
+		func(q *request) error { return q.replyUsersStats(q.has(QuirkStatsCountBots)) },
+	},
 	{
 		"GET /users/stats/filtered admin since 5.26",
 		"getTotalUsersStatsFiltered",
@@ -265,7 +268,7 @@ var operations = []operation{
 	{
 		"GET /users/{user_id}/teams/{team_id}/channels/members own team",
 		"getChannelMembersForUser",
-		(*request).getChannelMembersForUser,
+		func(q *request) error { return q.replyMembers(membersOf, q.userID, q.teamID) },
 	},
 	{
 		"GET /users/{user_id}/channels own since 6.2",
@@ -275,7 +278,7 @@ var operations = []operation{
 	{
 		"GET /users/{user_id}/channel_members own since 6.2",
 		"getChannelMembersWithTeamDataForUser",
-		(*request).getAllChannelMembersForUser,
+		func(q *request) error { return q.replyMembers(allMembersOf, q.paged(q.userID)...) },
 	},
 	{
 		"GET /users/{user_id}/channels/{channel_id}/unread own channel",
@@ -308,12 +311,12 @@ var operations = []operation{
 	{
 		"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30",
 		"followThreadByUser",
-		(*request).followThread,
+		func(q *request) error { return q.setFollowing(true) },
 	},
 	{
 		"DELETE /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30",
 		"unfollowThreadByUser",
-		(*request).unfollowThread,
+		func(q *request) error { return q.setFollowing(false) },
 	},
 	{
 		"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp} own team_id thread since 5.30",
@@ -405,7 +408,7 @@ var operations = []operation{
 	{
 		"GET /channels/{channel_id}/members channel",
 		"getChannelMembers",
-		(*request).getChannelMembers,
+		func(q *request) error { return q.replyMembers(memberPage, q.paged(q.channelID)...) },
 	},
 	{
 		"GET /channels/{channel_id}/members/{user_id} channel user_id",
@@ -451,8 +454,16 @@ var operations = []operation{
 	// Files.
 	{"POST /files", "uploadFileStream", (*request).uploadFiles},
 	{"GET /files/{file_id} file", "getFile", (*request).getFile},
-	{"GET /files/{file_id}/thumbnail file", "getFileThumbnail", (*request).getFileThumbnail},
-	{"GET /files/{file_id}/preview file", "getFilePreview", (*request).getFilePreview},
+	{
+		"GET /files/{file_id}/thumbnail file",
+		"getFileThumbnail",
+		func(q *request) error { return q.sendPreview(q.file.ThumbnailPath, "thumbnail") },
+	},
+	{
+		"GET /files/{file_id}/preview file",
+		"getFilePreview",
+		func(q *request) error { return q.sendPreview(q.file.PreviewPath, "preview") },
+	},
 
 	// Webhooks and slash commands. Posting by a webhook needs no session, and is beside the API.
 	{
@@ -467,9 +478,4 @@ var operations = []operation{
 		with("payload", (*request).fireIncomingHook),
 	},
 	{"POST /commands/execute", "executeCommand", with("command_args", (*request).executeCommand)},
-}
-
-// isHandler reports whether an operation has this name.
-func isHandler(name string) bool {
-	return slices.ContainsFunc(operations, func(o operation) bool { return o.name == name })
 }

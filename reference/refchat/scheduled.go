@@ -86,9 +86,7 @@ func (q *request) createScheduledPost(p *scheduledPost) error {
 	p.DeleteAt = 0
 	p.ProcessedAt = 0
 	p.ErrorCode = ""
-	if p.Props == nil {
-		p.Props = map[string]any{}
-	}
+	fill(&p.Props)
 	if err := p.check(); err != nil {
 		return err
 	}
@@ -191,18 +189,10 @@ func (q *request) getScheduledPosts() error {
 
 const sendScheduledEvery = 30 * time.Second
 
-// sendScheduled sends due posts, again and again until ctx ends.
-func (s *Server) sendScheduled(ctx context.Context) {
-	for sleep(ctx, sendScheduledEvery) == nil {
-		if err := s.sendDue(ctx, millis()); err != nil && ctx.Err() == nil {
-			s.log.Warn("sending scheduled posts", "err", err)
-		}
-	}
-}
-
-// sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of
-// several servers, one posts each. A post that cannot be posted stays, with an error code.
-func (s *Server) sendDue(ctx context.Context, now int64) error {
+// sendDue posts up to a hundred scheduled posts whose time has come; of several servers, one posts
+// each. A post that cannot be posted stays, with an error code.
+func (s *Server) sendDue(ctx context.Context, at time.Time) error {
+	now := at.UnixMilli()
 	due, err := scheduledKind.rows(
 		ctx,
 		s.st,

@@ -47,7 +47,8 @@ func parsePostSearch(text string, offset int) (p parsedSearch) {
 	list := searchTokens(text)
 	for i := 0; i < len(list); i++ {
 		w, minus := strings.CutPrefix(list[i], "-")
-		if name, value, ok := strings.Cut(w, ":"); ok && isModifier(name) {
+		if name, value, ok := strings.Cut(w, ":"); ok &&
+			slices.Contains(modifiers, strings.ToLower(name)) {
 			if value == "" && i+1 < len(list) { // "from: ann"
 				i++
 				value = list[i]
@@ -62,10 +63,10 @@ func parsePostSearch(text string, offset int) (p parsedSearch) {
 	return p
 }
 
-// searchable returns the words of a text as they are searched for.
-func searchable(text string) []string {
+// words splits a text into words of letters, digits and the further characters.
+func words(text, further string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(further, r)
 	})
 }
 
@@ -74,7 +75,7 @@ func (p *parsedSearch) word(w string, minus bool) {
 	phrase, isPhrase := strings.CutPrefix(w, `"`)
 	x := searchWord{
 		prefix: !isPhrase && strings.HasSuffix(w, "*"),
-		words:  searchable(phrase),
+		words:  words(phrase, "_"),
 	}
 	hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
 	to := &p.words
@@ -116,28 +117,21 @@ func searchTokens(text string) (list []string) {
 	return list
 }
 
-func isModifier(name string) bool {
-	return slices.Contains([]string{"from", "in", "channel", "before", "after", "on"},
-		strings.ToLower(name))
-}
+var modifiers = []string{"from", "in", "channel", "before", "after", "on"}
 
 const day = 24 * time.Hour
 
 func (p *parsedSearch) filter(name, value string, minus bool, offset int) {
+	to, not := &p.in, &p.notIn
+	if name == "from" {
+		to, not = &p.from, &p.notFrom
+	}
+	if minus {
+		to = not
+	}
 	switch name {
-	case "in", "channel":
-		if minus {
-			p.notIn = append(p.notIn, value)
-		} else {
-			p.in = append(p.in, value)
-		}
-		return
-	case "from":
-		if minus {
-			p.notFrom = append(p.notFrom, value)
-		} else {
-			p.from = append(p.from, value)
-		}
+	case "in", "channel", "from":
+		*to = append(*to, value)
 		return
 	}
 	at, err := time.ParseInLocation("2006-1-2", value, time.FixedZone("", offset))
@@ -302,10 +296,9 @@ func (q *request) searchPosts(in *searchRequest) error {
 	if strings.TrimSpace(in.Terms) == "" {
 		return errBody("terms")
 	}
-	teamID := q.teamID
 	f := parsePostSearch(in.Terms, in.TimeZoneOffset)
 	base := postSearch{any: in.IsOrSearch, dates: f.dates, deleted: in.IncludeDeleted}
-	if err := q.resolve(q.sess.UserID, teamID, &f, &base); err != nil {
+	if err := q.resolve(&f, &base); err != nil {
 		return err
 	}
 	var asked []postSearch
@@ -330,7 +323,7 @@ func (q *request) searchPosts(in *searchRequest) error {
 		asked = nil // the database search has one page
 	}
 	for i := range asked {
-		list, err := q.st.searchPosts(q, q.sess.UserID, teamID, &asked[i])
+		list, err := q.st.searchPosts(q, q.sess.UserID, q.teamID, &asked[i])
 		if err != nil { // the real server answers that it found nothing
 			return errStore("post.search", err)
 		}
@@ -371,19 +364,14 @@ func (p *post) hasTag(tags []searchWord) bool {
 }
 
 // resolve turns the names in filters into ids; an unknown name finds nothing.
-func (q *request) resolve(
-	userID, teamID string,
-	f *parsedSearch,
-	x *postSearch,
-) error {
-	channel := func(name string) (string, error) { return q.channelNamed(userID, teamID, name) }
+func (q *request) resolve(f *parsedSearch, x *postSearch) error {
 	for _, r := range []struct {
 		names []string
 		ids   *[]string
 		find  func(string) (string, error)
 	}{
-		{f.in, &x.in, channel},
-		{f.notIn, &x.notIn, channel},
+		{f.in, &x.in, q.channelNamed},
+		{f.notIn, &x.notIn, q.channelNamed},
 		{f.from, &x.from, q.userNamed},
 		{f.notFrom, &x.notBy, q.userNamed},
 	} {
@@ -407,13 +395,14 @@ func (q *request) userNamed(name string) (string, error) {
 }
 
 // channelNamed finds a channel by its name, or by @name the direct one with a user.
-func (q *request) channelNamed(userID, teamID, name string) (string, error) {
+func (q *request) channelNamed(name string) (string, error) {
+	teamID := q.teamID
 	if other, ok := strings.CutPrefix(name, "@"); ok {
 		id, err := q.userNamed(other)
 		if err != nil {
 			return "", err
 		}
-		teamID, name = "", directName(userID, id)
+		teamID, name = "", directName(q.sess.UserID, id)
 	}
 	c, err := channelByName.one(q, q.st, name, teamID)
 	if err != nil {

@@ -21,9 +21,7 @@ func (c *client) names(method, path string, body any, key string) string {
 
 func TestSearchPosts(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
-		cabin := w.ann.made("/channels",
-			obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
-		direct := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
+		cabin, direct := w.cabin(), w.direct()
 		other := w.admin.made("/teams",
 			obj{"name": "fleet", "display_name": "Fleet", "type": "O", "allow_open_invite": true})
 		w.ann.made("/teams/"+other+"/members", obj{"team_id": other, "user_id": w.ann.id})
@@ -122,9 +120,9 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 			w.ann.made("/channels", c)
 		}
 		eve := w.addUser("eve_100")
-		eve.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
+		w.join(eve, eve.id)
 		group := w.ann.create("/channels/group", []string{w.ann.id, w.bob.id, eve.id})
-		w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
+		w.direct()
 		for _, tt := range []struct {
 			method, path string
 			body         any

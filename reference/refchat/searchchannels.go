@@ -13,7 +13,7 @@ func likeTerm(term string) string {
 // matching returns a condition that a channel's name, display name or purpose contains the term, or
 // words that begin like its words.
 func (st *store) matching(term string) (string, []any) {
-	words := searchable(term)
+	words := words(term, "_")
 	if strings.TrimSpace(term) == "" {
 		return "", nil
 	}

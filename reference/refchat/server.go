@@ -114,9 +114,11 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.checkReach(); err != nil {
 		return nil, err
 	}
-	f, err := parseFaults(cfg.Faults)
-	if err != nil {
-		return nil, err
+	f := &faults{}
+	for _, text := range cfg.Faults {
+		if err := f.add(text); err != nil {
+			return nil, err
+		}
 	}
 	h, err := parseHash(cfg.Hash)
 	if err != nil {
@@ -126,9 +128,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	lic, err := parseLicense(cfg.License)
-	if err != nil {
-		return nil, err
+	lic, ok := licenses[cfg.License]
+	if !ok {
+		return nil,
+			fmt.Errorf("license %q: want none, professional or enterprise", cfg.License)
 	}
 	if err := checkQuirks(cfg.Quirks); err != nil {
 		return nil, err
@@ -163,7 +166,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.st.close()
 		return nil, err
 	}
-	s.burn = newBurner(f, s.met)
+	s.burn = &burner{share: f.cpu, work: f.work, workOf: f.workOf, met: s.met}
 	s.router = newRouter(operations, rel)
 	s.client = newClientConfig(cfg.Version, rel, lic)
 	s.makeCaches()
@@ -236,10 +239,8 @@ func (s *Server) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.bus, err = newBus(ctx, s, s.cfg.BusListen, s.cfg.BusPeers); err != nil {
-		return err
-	}
-	return nil
+	s.bus, err = newBus(ctx, s, s.cfg.BusListen, s.cfg.BusPeers)
+	return err
 }
 
 // Addr is the address that the server listens on, host:port.
@@ -286,8 +287,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.hub.run()
 	s.bus.run()
-	s.bg.Go(func() { s.sendScheduled(s.bgCtx) })
-	s.bg.Go(func() { s.remind(s.bgCtx) })
+	s.every(sendScheduledEvery, "sending scheduled posts", s.sendDue)
+	s.every(time.Minute, "reminding", s.remindOnce)
 	served := make(chan error, 1)
 	s.bg.Go(func() { served <- hs.Serve(s.ln) })
 	var err error
@@ -314,6 +315,21 @@ func (s *Server) background(fn func(ctx context.Context)) {
 		ctx, cancel := context.WithTimeout(s.bgCtx, 30*time.Second)
 		defer cancel()
 		fn(ctx)
+	})
+}
+
+// every carries out work after each interval until the server ends. Its errors are logged.
+func (s *Server) every(
+	interval time.Duration,
+	doing string,
+	work func(ctx context.Context, now time.Time) error,
+) {
+	s.bg.Go(func() {
+		for sleep(s.bgCtx, interval) == nil {
+			if err := work(s.bgCtx, time.Now()); s.bgCtx.Err() == nil {
+				s.warn(doing, err)
+			}
+		}
 	})
 }
 

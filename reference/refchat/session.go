@@ -3,6 +3,7 @@ package refchat
 import (
 	"cmp"
 	"context"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -140,7 +141,7 @@ func (q *request) authenticate(in *credentials) (*user, error) {
 				"Please reset your password.",
 		)
 	}
-	if u.DeleteAt != 0 || u.IsBot || q.hash.verify(u.Password, in.Password) != nil {
+	if u.DeleteAt != 0 || u.IsBot || !q.hash.verify(u.Password, in.Password) {
 		if err := setAttempts.run(q, q.st, u.FailedAttempts+1, u.ID); err != nil {
 			return nil, errStore("user.attempts", err)
 		}
@@ -155,30 +156,16 @@ func (q *request) authenticate(in *credentials) (*user, error) {
 
 // setCookies sets the cookies by which a browser keeps a session.
 func setCookies(w http.ResponseWriter, sess *session) {
-	expires := time.UnixMilli(sess.ExpiresAt)
-	age := int(sessionLength.Seconds())
-	http.SetCookie(w, &http.Cookie{
-		Name:     "MMAUTHTOKEN",
-		Value:    sess.Token,
-		Path:     "/",
-		MaxAge:   age,
-		Expires:  expires,
-		HttpOnly: true,
-	})
-	http.SetCookie(w, &http.Cookie{
-		Name:    "MMUSERID",
-		Value:   sess.UserID,
-		Path:    "/",
-		MaxAge:  age,
-		Expires: expires,
-	})
-	http.SetCookie(w, &http.Cookie{
-		Name:    "MMCSRF",
-		Value:   sess.Props["csrf"],
-		Path:    "/",
-		MaxAge:  age,
-		Expires: expires,
-	})
+	for _, c := range []http.Cookie{
+		{Name: "MMAUTHTOKEN", Value: sess.Token, HttpOnly: true},
+		{Name: "MMUSERID", Value: sess.UserID},
+		{Name: "MMCSRF", Value: sess.Props["csrf"]},
+	} {
+		c.Path = "/"
+		c.MaxAge = int(sessionLength.Seconds())
+		c.Expires = time.UnixMilli(sess.ExpiresAt)
+		http.SetCookie(w, &c)
+	}
 }
 
 func (q *request) logout() error {
@@ -200,6 +187,10 @@ func (q *request) audit(userID, info string) {
 	if q.sess != nil {
 		sess = q.sess.ID
 	}
+	host, _, err := net.SplitHostPort(q.r.RemoteAddr)
+	if err != nil {
+		host = q.r.RemoteAddr
+	}
 	q.warn("writing an audit", q.st.run(
 		q,
 		insertAudit,
@@ -208,7 +199,7 @@ func (q *request) audit(userID, info string) {
 		clip(userID, 26),
 		clip(q.r.URL.Path, 512),
 		clip(info, 1024),
-		ipOf(q.r),
+		host,
 		sess,
 	))
 }

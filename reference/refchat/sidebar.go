@@ -281,8 +281,8 @@ func (q *request) getCategories() error {
 }
 
 // keepOwn leaves of each section's channels those that the user is in.
-func (q *request) keepOwn(userID string, list ...*category) error {
-	mine, err := q.channelsOfUser(q, userID)
+func (q *request) keepOwn(list ...*category) error {
+	mine, err := q.channelsOfUser(q, q.userID)
 	if err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func (q *request) createCategory(c *category) error {
 	if c.UserID != q.userID || c.TeamID != q.teamID || !c.valid() {
 		return errBody("category")
 	}
-	if err := q.keepOwn(q.userID, c); err != nil {
+	if err := q.keepOwn(c); err != nil {
 		return err
 	}
 	c.ID = newID()
@@ -329,7 +329,7 @@ func (q *request) updateCategories(in *[]*category) error {
 	if slices.ContainsFunc(list, func(c *category) bool { return c == nil || !c.valid() }) {
 		return errBody("category")
 	}
-	if err := q.keepOwn(q.userID, list...); err != nil {
+	if err := q.keepOwn(list...); err != nil {
 		return err
 	}
 	out, err := q.st.updateCategories(q, q.userID, q.teamID, list)

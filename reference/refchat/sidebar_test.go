@@ -8,7 +8,7 @@ import (
 func TestSidebar(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		ann := w.ann.dial()
-		dm := w.ann.made("/channels/direct", []string{w.ann.id, w.bob.id})
+		dm := w.direct()
 		path := "/users/me/teams/" + w.team + "/channels/categories"
 		sidebar := func() (all []obj, in map[string]string) {
 			in = map[string]string{}

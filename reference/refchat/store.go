@@ -241,18 +241,6 @@ func (st *store) row(ctx context.Context, dest []any, text string, args ...any) 
 	return err
 }
 
-// measured is row as a store's method.
-func (st *store) measured(
-	ctx context.Context,
-	method string,
-	dest []any,
-	text string,
-	args ...any,
-) (err error) {
-	defer st.timed(method, &err)()
-	return st.row(ctx, dest, text, args...)
-}
-
 // noRow reports whether a statement found no row.
 func noRow(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 

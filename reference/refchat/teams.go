@@ -138,7 +138,7 @@ func (q *request) joinTeam(
 		return nil, errStore("team.save_member", err)
 	}
 	q.invalidate(dropInTeams, userID)
-	q.hub.joinTeam(userID, teamID)
+	q.hub.join(busMessage{User: userID, Team: teamID})
 	for _, d := range defaultChannels {
 		ch, err := channelByName.one(q, q.st, d.name, teamID)
 		if noRow(err) {
@@ -221,16 +221,12 @@ func (q *request) getTeams() error {
 
 // sanitizeTeams hides fields that only managers of a team may see.
 func (q *request) sanitizeTeams(list []*team) []*team {
-	out := make([]*team, len(list))
-	for i, t := range list {
+	for _, t := range list {
 		if q.mustManageTeam(t.ID) != nil {
-			c := *t
-			c.Email, c.InviteID = "", ""
-			t = &c
+			t.Email, t.InviteID = "", ""
 		}
-		out[i] = t
 	}
-	return out
+	return list
 }
 
 func (q *request) getTeamByName() error {
@@ -239,10 +235,6 @@ func (q *request) getTeamByName() error {
 		return errFind("team.get_by_name", err,
 			missing("app.team.get_by_name.missing.app_error", "Unable to find the existing team."))
 	}
-	return q.replyTeam(t)
-}
-
-func (q *request) replyTeam(t *team) error {
 	if !t.AllowOpenInvite {
 		if err := q.mustBeInTeam(t.ID); err != nil {
 			return err
@@ -267,10 +259,7 @@ func (q *request) mustBeInTeamOfPath() (err error) {
 
 func (q *request) getTeamMember() error {
 	m, err := teamMemberOf.one(q, q.st, q.teamID, q.id)
-	return q.answer(m,
-		errFind("team.get_member", err,
-			missing("app.team.get_member.missing.app_error",
-				"No team member found for that user ID and team ID.")))
+	return q.answer(m, errFind("team.get_member", err, errNoTeamMember))
 }
 
 func (q *request) getTeamsForUser() error {
@@ -279,6 +268,5 @@ func (q *request) getTeamsForUser() error {
 }
 
 func (q *request) getTeamsUnread() error {
-	list, err := unreadByTeam.list(q, q.st, q.userID, q.query("exclude_team"))
-	return q.answer(list, errStore("team.get_unread", err))
+	return replyList(q, unreadByTeam, "team.get_unread", q.userID, q.query("exclude_team"))
 }

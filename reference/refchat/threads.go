@@ -20,8 +20,6 @@ type threadResponse struct {
 	UnreadMentions int64   `json:"unread_mentions"`
 	IsUrgent       bool    `json:"is_urgent"`
 	DeleteAt       int64   `json:"delete_at"`
-
-	people []string // ids of the participants
 }
 
 type threadList struct {
@@ -88,8 +86,10 @@ func (q *request) getThreads() error {
 		if out.Threads, err = q.st.threadsFor(q, t); err != nil {
 			return errStore("thread.get_threads_for_user", err)
 		}
+	}
+	if is("extended") {
 		for _, x := range out.Threads {
-			if err := q.introduce(q, x, is("extended")); err != nil {
+			if err := q.introduce(q, x.Participants); err != nil {
 				return err
 			}
 		}
@@ -97,19 +97,14 @@ func (q *request) getThreads() error {
 	return q.reply(out)
 }
 
-// introduce fills in a thread's participants: their profiles, or their ids alone.
-func (s *Server) introduce(ctx context.Context, x *threadResponse, extended bool) error {
-	x.Participants = make([]*user, 0, len(x.people))
-	for _, id := range x.people {
-		u := &user{ID: id}
-		if extended {
-			full, err := s.user(ctx, id)
-			if err != nil {
-				return err
-			}
-			u = full.public()
+// introduce puts the profiles of those who took part in a thread in the place of their ids alone.
+func (s *Server) introduce(ctx context.Context, participants []*user) error {
+	for i, u := range participants {
+		full, err := s.user(ctx, u.ID)
+		if err != nil {
+			return err
 		}
-		x.Participants = append(x.Participants, u)
+		participants[i] = full.public()
 	}
 	return nil
 }
@@ -125,11 +120,16 @@ func (s *Server) threadFor(
 	if !m.Following {
 		return nil, none
 	}
-	x, err := s.st.threadOf(ctx, m, teamID)
+	x, err := threadByID.one(ctx, s.st, m.LastViewed, teamID, m.PostID)
 	if err != nil {
 		return nil, errFind("thread.get_thread_for_user", err, none)
 	}
-	return x, s.introduce(ctx, x, extended)
+	x.LastViewedAt = m.LastViewed
+	x.UnreadMentions = m.UnreadMentions
+	if extended {
+		err = s.introduce(ctx, x.Participants)
+	}
+	return x, err
 }
 
 func (q *request) getThread() error {
@@ -141,12 +141,6 @@ func (q *request) getThread() error {
 	}
 	x, err := q.threadFor(q, m, q.param("team_id"), q.query("extended") == "true")
 	return q.answer(x, err)
-}
-
-// mustReadThread admits those who may read the channel of a thread's root, for calls that change
-// their relation to it.
-func (q *request) mustReadThread() error {
-	return q.findPost("thread_id")
 }
 
 // findPost finds the post that a parameter of the path names, in a channel that the caller may read.
@@ -161,8 +155,6 @@ func (q *request) findPost(name string) error {
 	return q.mustRead(q.post.ChannelID)
 }
 
-func (q *request) followThread() error   { return q.setFollowing(true) }
-func (q *request) unfollowThread() error { return q.setFollowing(false) }
 func (q *request) setFollowing(on bool) error {
 	root := q.post
 	to := broadcast{UserID: q.userID, TeamID: q.id}
@@ -278,7 +270,7 @@ func (s *Server) threadUpdated(
 			return errStore("thread.get_membership", err)
 		}
 		x, err := s.threadFor(ctx, m, teamID, true)
-		if statusOf(err) == http.StatusNotFound && err != nil {
+		if statusOf(err) == http.StatusNotFound {
 			continue
 		}
 		if err != nil {
@@ -335,27 +327,9 @@ func threadPageOf(q *request) (p threadPage, all bool, err error) {
 
 // threadView returns the form in which the caller requests lists of posts.
 func (q *request) threadView() *threadView {
-	v := q.r.URL.Query()
-	if v.Get("collapsedThreads") != "true" || !q.collapsed() {
+	if q.query("collapsedThreads") != "true" || !q.collapsed() {
 		return &threadView{postLists: allPosts}
 	}
-	return &threadView{rootPosts, true, q.sess.UserID, v.Get("collapsedThreadsExtended") == "true"}
-}
-
-// introduceRoots fills in the profiles of those who took part in the threads of a list, if they are
-// wanted.
-func (q *request) introduceRoots(list []*post, as *threadView) error {
-	if !as.extended {
-		return nil
-	}
-	for _, p := range list {
-		for i, u := range p.Participants {
-			full, err := q.user(q, u.ID)
-			if err != nil {
-				return err
-			}
-			p.Participants[i] = full.public()
-		}
-	}
-	return nil
+	extended := q.query("collapsedThreadsExtended") == "true"
+	return &threadView{rootPosts, true, q.sess.UserID, extended}
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-
-	"plimsoll/reference/refchat"
 )
 
 func (c *client) reply(channel string, root any, message string) obj {
@@ -257,9 +255,7 @@ func TestCollapsedLists(t *testing.T) {
 
 // Of two first replies at once both count.
 func TestFirstRepliesAtOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, dsn string) {
-		// So that the transactions overlap.
-		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"slow-query:20ms"}})
+	onFaulty(t, func(t *testing.T, w *world) {
 		root := w.ann.post(w.channel, "root")
 		var wg sync.WaitGroup
 		for _, c := range []*client{w.ann, w.bob} {
@@ -281,5 +277,5 @@ func TestFirstRepliesAtOnce(t *testing.T) {
 			"participants.#",
 			2,
 		)
-	})
+	}, "slow-query:20ms") // so that the transactions overlap
 }

@@ -45,7 +45,7 @@ var threadColumns = "t.postid, t.replycount, t.lastreplyat, t.participants, " + 
 
 func threadFields(x *threadResponse) []any {
 	x.Post = &post{}
-	thread := []any{&x.ID, &x.ReplyCount, &x.LastReplyAt, place(&x.people)}
+	thread := []any{&x.ID, &x.ReplyCount, &x.LastReplyAt, place(&x.Participants)}
 	return slices.Concat(thread, postKind.fields(x.Post), []any{&x.UnreadReplies})
 }
 
@@ -96,21 +96,6 @@ var threadByID = &query[threadResponse]{
 	text: "SELECT " + threadColumns + `, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = t.postid AND r.createat >= ? AND r.deleteat = 0)
 		FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid
 		WHERE (c.teamid = ? OR c.teamid = '') AND t.postid = ?`,
-}
-
-// threadOf returns one thread as a member sees it.
-func (st *store) threadOf(
-	ctx context.Context,
-	m *threadMember,
-	teamID string,
-) (*threadResponse, error) {
-	x, err := threadByID.one(ctx, st, m.LastViewed, teamID, m.PostID)
-	if err != nil {
-		return nil, err
-	}
-	x.LastViewedAt = m.LastViewed
-	x.UnreadMentions = m.UnreadMentions
-	return x, nil
 }
 
 // threadMember is the relation of a user to a thread.
@@ -172,16 +157,10 @@ func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, a
 }
 
 // unfollowed reports whether a user unfollowed a thread on purpose.
-func (st *store) unfollowed(ctx context.Context, rootID, userID string) (bool, error) {
+func (st *store) unfollowed(ctx context.Context, rootID, userID string) (no bool, err error) {
+	defer st.timed("ThreadStore.GetMembershipForUser", &err)()
 	following := true
-	err := st.measured(
-		ctx,
-		"ThreadStore.GetMembershipForUser",
-		[]any{&following},
-		isFollowing,
-		rootID,
-		userID,
-	)
+	err = st.row(ctx, []any{&following}, isFollowing, rootID, userID)
 	return !following, unlessNone(err)
 }
 

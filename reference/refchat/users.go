@@ -36,12 +36,12 @@ func (u *user) public() *user {
 	return &c
 }
 
+// publicUsers makes each user of a list public.
 func publicUsers(list []*user) []*user {
-	out := make([]*user, len(list))
 	for i, u := range list {
-		out[i] = u.public()
+		list[i] = u.public()
 	}
-	return out
+	return list
 }
 
 // newUser returns a user with the initial values.
@@ -80,7 +80,7 @@ func newUser(name, email, password string) *user {
 func (s *Server) ensureAdmin(ctx context.Context) error {
 	there, err := userByName.one(ctx, s.st, s.cfg.AdminUser)
 	if err == nil && !loopback(s.cfg.Listen) &&
-		s.hash.verify(there.Password, DefaultAdminPassword) == nil {
+		s.hash.verify(there.Password, DefaultAdminPassword) {
 		return fmt.Errorf(
 			"-listen %s: %w: the account %s was made with it; change it there, or name another with -admin",
 			s.cfg.Listen,
@@ -192,13 +192,12 @@ func (q *request) mayLookIn(teamID, channelID string) error {
 }
 
 func (q *request) getUsers() error {
-	v := q.r.URL.Query()
-	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
+	teamID, channelID := q.query("in_team"), q.query("in_channel")
 	if err := q.mayLookIn(teamID, channelID); err != nil {
 		return err
 	}
 	find, args := usersInServer, []any{}
-	outside := v.Get("not_in_channel")
+	outside := q.query("not_in_channel")
 	switch {
 	case outside != "" && teamID == "":
 		return errURL("team_id")
@@ -256,17 +255,15 @@ func (q *request) autocompleteUsers() error {
 	if err := q.mayLookIn(teamID, channelID); err != nil {
 		return err
 	}
-	limit, err := strconv.Atoi(v.Get("limit"))
-	if err != nil || limit < 1 || limit > 1000 {
-		limit = 100
-	}
+	limit, _ := strconv.Atoi(v.Get("limit")) // no number is no limit
 	list, err := q.st.usersLike(q, v.Get("name"), teamID, channelID, limit)
 	if err != nil {
 		return errStore("user.search", err)
 	}
 	out := map[string]any{"users": publicUsers(list)}
 	if teamID != "" && channelID != "" { // then also users that the author could invite
-		others, err := q.st.usersBeside(q, v.Get("name"), teamID, channelID, limit)
+		others, err := q.st.usersNamed(q, "UserStore.AutocompleteUsersInChannel", v.Get("name"),
+			limit, inTeam+notIn+"WHERE u.deleteat = 0 AND c.userid IS NULL", teamID, channelID)
 		if err != nil {
 			return errStore("user.search", err)
 		}
@@ -286,9 +283,6 @@ type userSearch struct {
 func (q *request) searchUsers(in *userSearch) error {
 	if in.Term == "" {
 		return errBody("term")
-	}
-	if in.Limit < 1 || in.Limit > 1000 {
-		in.Limit = 100
 	}
 	if err := q.mayLookIn(in.TeamID, in.ChannelID); err != nil {
 		return err

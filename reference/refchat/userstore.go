@@ -79,17 +79,8 @@ func (st *store) usersLike(
 		args...)
 }
 
-// usersBeside is usersLike for the members of a team who are not in a channel.
-func (st *store) usersBeside(
-	ctx context.Context,
-	term, teamID, channelID string,
-	limit int,
-) ([]*user, error) {
-	return st.usersNamed(ctx, "UserStore.AutocompleteUsersInChannel", term, limit,
-		inTeam+notIn+"WHERE u.deleteat = 0 AND c.userid IS NULL", teamID, channelID)
-}
-
-// usersNamed lists the users of a clause whom the words of a term name.
+// usersNamed lists the users of a clause whom the words of a term name: limit of them if that is 1
+// to 1000, else 100.
 func (st *store) usersNamed(
 	ctx context.Context,
 	method, term string,
@@ -97,6 +88,9 @@ func (st *store) usersNamed(
 	clause string,
 	args ...any,
 ) ([]*user, error) {
+	if limit < 1 || limit > 1000 {
+		limit = 100
+	}
 	for word := range strings.FieldsSeq(term) {
 		like := likeTerm(strings.TrimLeft(word, "@")) + "%"
 		clause += " AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.firstname) LIKE ? ESCAPE '!' OR " +

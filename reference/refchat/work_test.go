@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/refchat"
 )
 
@@ -34,11 +35,7 @@ func TestStatementsPerOperation(t *testing.T) {
 				w.ann.get("/posts/" + idOf(root) + "/thread?perPage=60&direction=down")
 			}, 2},
 		} {
-			w.settle()
-			before := w.metric("refchat_db_statements_total")
-			op.fn()
-			w.settle()
-			if n := w.metric("refchat_db_statements_total") - before; n != op.want {
+			if n := w.statements(op.fn); n != op.want {
 				t.Errorf("%s: %v statements, want %v", op.name, n, op.want)
 			}
 		}
@@ -51,8 +48,7 @@ func TestStatementsPerOperation(t *testing.T) {
 			root := w.ann.post(w.channel, "warm")
 			w.bob.post(w.channel, "warm")
 			bot.post(w.channel, "warm")
-			private := w.ann.made("/channels",
-				obj{"team_id": w.team, "name": "cabin", "display_name": "Cabin", "type": "P"})
+			private := w.cabin()
 			w.ann.post(private, "warm")
 			reply := func(c *client) func() {
 				return func() {
@@ -129,16 +125,22 @@ func TestStatementsPerOperation(t *testing.T) {
 						want[[]obj](w.ann, 200, "POST", "/users/status/ids", []string{w.ann.id})
 					}, 0},
 			} {
-				w.settle()
-				before := w.metric("refchat_db_statements_total")
-				op.fn()
-				w.settle()
-				if n := w.metric("refchat_db_statements_total") - before; n != op.want {
+				if n := w.statements(op.fn); n != op.want {
 					t.Errorf("%s: %v statements, want %v", op.name, n, op.want)
 				}
 			}
 		})
 	}
+}
+
+// statements returns how many SQL statements some work takes.
+func (w *world) statements(work func()) float64 {
+	w.anon.t.Helper()
+	w.settle()
+	before := w.metric("refchat_db_statements_total")
+	work()
+	w.settle()
+	return w.metric("refchat_db_statements_total") - before
 }
 
 // settle waits until work that outlives its request is done: the count of statements stands still.
@@ -198,40 +200,20 @@ func TestMetrics(t *testing.T) {
 func TestHashes(t *testing.T) {
 	dsn := database(t, "postgresql")
 	for i, hash := range []string{"bcrypt:4", "pbkdf2:1000", "pbkdf2:2000", "bcrypt:5"} {
-		func() {
-			s, err := refchat.New(t.Context(), refchat.Config{
-				DSN:    dsn,
-				Hash:   hash,
-				Listen: "127.0.0.1:0",
-			})
-			noError(t, err)
-			ctx, cancel := context.WithCancel(context.Background())
-			done := make(chan error, 1)
-			go func() { done <- s.Run(ctx) }()
-			c := newClient(t, s)
+		t.Run(hash, func(t *testing.T) {
+			c := newClient(t, serve(t, refchat.Config{DSN: dsn, Hash: hash}))
 			for range 2 {
 				c.login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
 			}
 			renewed := c.metric("mattermost_db_store_time", "method=UserStore.UpdatePassword")
 			if want := min(float64(i), 1); renewed != want {
-				t.Errorf("%s: %v hashes renewed, want %v", hash, renewed, want)
+				t.Errorf("%v hashes renewed, want %v", renewed, want)
 			}
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}()
+		})
 	}
-	for _, bad := range []string{"", "bcrypt", "bcrypt:99", "pbkdf2:1", "md5:1"} {
-		if bad == "" {
-			continue
-		}
-		if _, err := refchat.New(t.Context(), refchat.Config{
-			DSN:  dsn,
-			Hash: bad,
-		}); err == nil || !strings.Contains(err.Error(), "want bcrypt:COST") {
-			t.Errorf("hash %q: %v", bad, err)
-		}
+	for _, bad := range []string{"bcrypt", "bcrypt:99", "pbkdf2:1", "md5:1"} {
+		_, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: bad})
+		failure.Says(t, err, fmt.Sprintf("hash %q", bad), "want bcrypt:COST")
 	}
 }
 
@@ -252,9 +234,7 @@ func TestAnAdministratorWithTheDefaultPasswordIsForLoopback(t *testing.T) {
 		Listen:        "0.0.0.0:0",
 		AdminPassword: "One-of-my-own-1",
 	})
-	if err == nil || !strings.Contains(err.Error(), "was made with it") {
-		t.Errorf("got %v", err)
-	}
+	failure.Says(t, err, "was made with it")
 	s, err = refchat.New(t.Context(), refchat.Config{
 		DSN:           dsn,
 		Hash:          "bcrypt:4",
@@ -322,8 +302,6 @@ func TestCommand(t *testing.T) {
 			io.Discard,
 			io.Discard,
 		)
-		if err == nil || !strings.Contains(err.Error(), bad.want) {
-			t.Errorf("%s: %v, want %s", bad.arg, err, bad.want)
-		}
+		failure.Says(t, err, bad.want)
 	}
 }

@@ -104,7 +104,7 @@ func TestWebSocketEvents(t *testing.T) {
 		// A user who joins gets events from then on, one who has left no more.
 		eve := w.addUser("eve")
 		es := eve.dial()
-		eve.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
+		w.join(eve, eve.id)
 		w.ann.post(w.channel, "before")
 		eve.made("/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		w.ann.post(w.channel, "during")
@@ -240,7 +240,7 @@ func TestBus(t *testing.T) {
 		eve2 := newClient(t, other)
 		eve2.token, eve2.id = eve.token, eve.id
 		eve2.forbidden("GET", "/channels/"+w.channel+"/posts", nil)
-		w.ann.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
+		w.join(w.ann, eve.id)
 		w.ann.made("/channels/"+w.channel+"/members", obj{"user_id": eve.id})
 		for eve2.send("GET", "/channels/"+w.channel+"/posts", nil).status != 200 {
 			if time.Now().After(deadline.Add(patience)) {

@@ -34,8 +34,7 @@ func (k *wsSocket) answer(r *wsRequest, data any, err error) {
 		if out.Error, _ = errors.AsType[*apiError](err); out.Error == nil ||
 			out.Error.StatusCode >= 500 && out.Error.cause != nil {
 			k.s.log.Error("websocket request", "action", r.Action, "err", err)
-			out.Error = newError(http.StatusInternalServerError, "api.internal.app_error",
-				"Internal Server Error")
+			out.Error = errInternal
 		}
 	}
 	b, err := json.Marshal(out)
@@ -155,11 +154,8 @@ func (k *wsSocket) typing(ctx context.Context, r *wsRequest) error {
 		return badRequest("api.websocket_handler.invalid_param.app_error",
 			"Invalid channel_id parameter.")
 	}
-	k.s.typing(id, r.text("parent_id"), k.sess.UserID)
+	me := k.sess.UserID
+	k.s.publish("typing", broadcast{ChannelID: id, OmitUsers: map[string]bool{me: true}},
+		"parent_id", r.text("parent_id"), "user_id", me)
 	return nil
-}
-
-func (s *Server) typing(channelID, parentID, userID string) {
-	s.publish("typing", broadcast{ChannelID: channelID, OmitUsers: map[string]bool{userID: true}},
-		"parent_id", parentID, "user_id", userID)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -237,13 +238,11 @@ func readLength(v []byte, length *int) (status int) {
 	if len(v) == 0 || len(v) > 9 {
 		return 413
 	}
-	*length = 0
-	for _, c := range v {
-		if c < '0' || c > '9' {
-			return 400
-		}
-		*length = *length*10 + int(c-'0')
+	n, err := strconv.ParseUint(string(v), 10, 0)
+	if err != nil {
+		return 400
 	}
+	*length = int(n)
 	return 0
 }
 

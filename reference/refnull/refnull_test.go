@@ -21,16 +21,11 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 )
 
-// noError ends a test by an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = failure.None
 
 func start(t *testing.T, cfg Config) *Server {
 	t.Helper()

@@ -1,7 +1,6 @@
 package refnull
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -100,12 +99,4 @@ func (s *Server) forget() {
 	s.strange.mu.Lock()
 	s.strange.paths = nil
 	s.strange.mu.Unlock()
-}
-
-func (s *Server) stats(b []byte) []byte {
-	text, err := json.Marshal(s.Stats())
-	if err != nil {
-		panic(err) // numbers and strings
-	}
-	return append(b, text...)
 }

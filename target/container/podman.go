@@ -105,7 +105,8 @@ func (p *Podman) start(ctx context.Context, j Job) (_ *Contained, err error) {
 	if j, err = j.whole(); err != nil {
 		return nil, err
 	}
-	root, inside, err := j.makeRoot()
+	root := filepath.Join(j.State, "rootfs")
+	inside, err := makeRoot(root, j.Spec.Path, j.State)
 	if err != nil {
 		return nil, err
 	}

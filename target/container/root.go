@@ -11,14 +11,6 @@ import (
 	"strings"
 )
 
-// makeRoot makes the root file system of a container in its state directory, and returns it with
-// the program's path inside.
-func (j Job) makeRoot() (root, inside string, err error) {
-	root = filepath.Join(j.State, "rootfs")
-	inside, err = makeRoot(root, j.Spec.Path, j.State)
-	return root, inside, err
-}
-
 // makeRoot makes a root file system of a program and the files that its loader needs, if it has
 // one, with empty places for mounts. It returns the program's path inside.
 func makeRoot(root, program string, mounts ...string) (string, error) {

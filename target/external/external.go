@@ -8,6 +8,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -188,14 +189,10 @@ func (d *Site) Describe() target.Description {
 		settings["install"] = commandText(d.spec.InstallCmd)
 	}
 	maps.Copy(settings, d.facts)
-	version := d.spec.Version
-	if d.found != "" {
-		version = d.found
-	}
 	return target.Description{
 		Name:      d.spec.Name,
 		Driver:    plan.External,
-		Version:   version,
+		Version:   cmp.Or(d.found, d.spec.Version),
 		Engine:    d.spec.Engine,
 		URLs:      d.URLs(),
 		Instances: len(d.URLs()),

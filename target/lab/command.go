@@ -29,7 +29,7 @@ type GivenCommand struct {
 	CPUs  []int    // as in a [Spec]
 	Limit time.Duration
 	Key   string // what sets the limit, for errors
-	// Log gets what the command writes, without secrets; nil for none.
+	// Log gets what the command writes, without secrets.
 	Log     io.Writer
 	Secrets *plain.Secrets
 }
@@ -37,12 +37,8 @@ type GivenCommand struct {
 // Run carries out the command and returns how long it took. The error has the end of its output;
 // neither has a secret.
 func (c GivenCommand) Run(ctx context.Context) (took time.Duration, err error) {
-	log := c.Log
-	if log == nil {
-		log = io.Discard
-	}
 	tail := new(lineTail)
-	out := plain.NewLineWriter(io.MultiWriter(log, tail), c.Secrets)
+	out := plain.NewLineWriter(io.MultiWriter(c.Log, tail), c.Secrets)
 	began := time.Now()
 	within, cancel := context.WithTimeoutCause(
 		ctx,

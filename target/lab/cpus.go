@@ -70,7 +70,12 @@ func CheckCPUs(cpus []int) error {
 	if len(cpus) == 0 {
 		return errors.New("placement: the list of CPUs is empty")
 	}
-	online, err := onlineCPUs()
+	// The kernel's list, such as "0-3,8".
+	b, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return fmt.Errorf("reading the list of CPUs: %w", err)
+	}
+	online, err := ParseCPUs(strings.TrimSpace(string(b)))
 	if err != nil {
 		return err
 	}
@@ -80,15 +85,6 @@ func CheckCPUs(cpus []int) error {
 		}
 	}
 	return nil
-}
-
-// onlineCPUs reads the kernel's list, such as "0-3,8".
-func onlineCPUs() ([]int, error) {
-	b, err := os.ReadFile("/sys/devices/system/cpu/online")
-	if err != nil {
-		return nil, fmt.Errorf("reading the list of CPUs: %w", err)
-	}
-	return ParseCPUs(strings.TrimSpace(string(b)))
 }
 
 // ParseCPUs reads the kernel's notation of a set of CPUs, such as "0-3,8". It does not check
@@ -123,7 +119,11 @@ func PinSelf(cpus []int) error {
 	if err != nil {
 		return err
 	}
-	f.do(func() { err = pinThreads(cpus) }) // not while the forking thread has a child's affinity
+	f.do(func() { // not while the forking thread has a child's affinity
+		err = onceForEachThread([]int{os.Getpid()}, func(tid int) error {
+			return setAffinity(tid, cpus)
+		})
+	})
 	if err != nil {
 		return err
 	}
@@ -131,13 +131,6 @@ func PinSelf(cpus []int) error {
 		runtime.SetDefaultGOMAXPROCS()
 	}
 	return nil
-}
-
-// pinThreads binds the threads of this program.
-func pinThreads(cpus []int) error {
-	return onceForEachThread([]int{os.Getpid()}, func(tid int) error {
-		return setAffinity(tid, cpus)
-	})
 }
 
 // onceForEachThread calls f once for each thread of processes, until a whole pass has met no new

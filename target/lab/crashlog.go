@@ -278,11 +278,6 @@ func printable(b []byte) string {
 	)
 }
 
-// lastLine returns the last line of some output that is not empty.
-func lastLine(output string) string {
-	return printable([]byte(LastLines(output, 1)))
-}
-
 // LastLines returns the last n lines of an output.
 func LastLines(output string, n int) string {
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")

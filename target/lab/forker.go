@@ -304,18 +304,12 @@ func Adopt(journal, name string, id Identity) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	line := journalLine{Name: name, Identity: id}
-	if journal != "" {
-		if err := journalAppend(journal, line); err != nil {
-			return nil, err
-		}
+	if err := journalAppend(journal, name, id, false); err != nil {
+		return nil, err
 	}
 	f.guard.watch(id.PID, false)
 	return func() {
 		f.guard.forget(id.PID, false)
-		line.Ended = true
-		if journal != "" {
-			_ = journalAppend(journal, line) // more than its number identifies it
-		}
+		_ = journalAppend(journal, name, id, true) // more than its number identifies it
 	}, nil
 }

@@ -158,18 +158,19 @@ func procStat(pid int) (start uint64, state byte, err error) {
 
 // A journalLine is one line of an undo journal: a process was started, or it has ended.
 type journalLine struct {
-	Name string `json:"name"`
-	Identity
-	Owner Identity `json:"owner"` // the program that started it
-	Ended bool     `json:"ended,omitempty"`
+	Leftover
+	Ended bool `json:"ended,omitempty"`
 }
 
-// journalAppend adds a line. One write to a file opened for appending is atomic among processes.
-func journalAppend(path string, line journalLine) error {
+// journalAppend adds a line to a journal, if there is one. One write to a file opened for appending
+// is atomic among processes.
+func journalAppend(path, name string, id Identity, ended bool) error {
+	if path == "" {
+		return nil
+	}
 	owner, err := Identify(os.Getpid())
-	line.Owner = owner
 	if err == nil {
-		err = line.append(path)
+		err = journalLine{Leftover{name, id, owner}, ended}.append(path)
 	}
 	if err != nil {
 		return fmt.Errorf("undo journal: %w", err)
@@ -195,9 +196,9 @@ func (line journalLine) append(path string) error {
 
 // A Leftover is a process that an undo journal records and that still runs.
 type Leftover struct {
-	Name string
+	Name string `json:"name"`
 	Identity
-	Owner Identity // the program that started it
+	Owner Identity `json:"owner"` // the program that started it
 }
 
 // Leftovers reads an undo journal and returns the processes that still run, oldest first. A missing
@@ -219,7 +220,7 @@ func Leftovers(journal string) ([]Leftover, error) {
 		}
 		left = slices.DeleteFunc(left, func(l Leftover) bool { return l.Identity == line.Identity })
 		if !line.Ended {
-			left = append(left, Leftover{line.Name, line.Identity, line.Owner})
+			left = append(left, line.Leftover)
 		}
 	}
 	return slices.DeleteFunc(left, func(l Leftover) bool { return !l.Alive() }), nil

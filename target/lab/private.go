@@ -181,7 +181,7 @@ func reachable(dir string, uid uint32) bool {
 	if err != nil {
 		return false
 	}
-	for at := "/"; ; {
+	for at := dir; ; at = filepath.Dir(at) {
 		st, err := os.Stat(at)
 		if err != nil {
 			return false
@@ -190,16 +190,16 @@ func reachable(dir string, uid uint32) bool {
 		if !ok {
 			return false
 		}
-		if bit := os.FileMode(0o001); sys.Uid == uid && st.Mode()&0o100 == 0 ||
-			sys.Uid != uid && st.Mode()&bit == 0 {
+		pass := os.FileMode(0o001)
+		if sys.Uid == uid {
+			pass = 0o100
+		}
+		if st.Mode()&pass == 0 {
 			return false
 		}
-		if at == dir {
+		if len(at) == 1 { // the root
 			return true
 		}
-		rest := strings.TrimPrefix(strings.TrimPrefix(dir, at), "/")
-		next, _, _ := strings.Cut(rest, "/")
-		at = filepath.Join(at, next)
 	}
 }
 

@@ -126,8 +126,8 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	pid := p.cmd.Process.Pid
 	p.id, err = Identify(pid) // one that has ended already is still a zombie and has an identity
-	if err == nil && spec.Journal != "" {
-		err = journalAppend(spec.Journal, journalLine{Name: p.name, Identity: p.id})
+	if err == nil {
+		err = journalAppend(spec.Journal, p.name, p.id, false)
 	}
 	if err != nil {
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
@@ -214,14 +214,8 @@ func (p *Process) wait(f *forker, journal string) {
 	case err != nil:
 		err = fmt.Errorf("%s ended: %w", p.name, err)
 	}
-	if journal != "" {
-		if jerr := journalAppend(journal, journalLine{
-			Name:     p.name,
-			Identity: p.id,
-			Ended:    true,
-		}); err == nil && jerr != nil {
-			err = jerr
-		}
+	if jerr := journalAppend(journal, p.name, p.id, true); err == nil {
+		err = jerr
 	}
 	p.err = err
 	close(p.ended)

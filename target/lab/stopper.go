@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -138,13 +139,7 @@ func (s *Stopper) Close() { s.forget(nil) }
 // quiet reports whether no thread of a process runs. Threads in uninterruptible sleep count as the
 // caller decides.
 func quiet(pid int, sleeps bool) bool {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
-	tasks, _ := os.ReadDir(dir) // none: the process has ended
-	for _, task := range tasks {
-		b, err := os.ReadFile(dir + task.Name() + "/stat")
-		if err != nil {
-			continue // the thread has ended
-		}
+	for b := range ofThreads(pid, "stat") {
 		i := strings.LastIndexByte(string(b), ')')
 		if i < 0 || i+2 >= len(b) {
 			return false
@@ -160,6 +155,20 @@ func quiet(pid int, sleeps bool) bool {
 		}
 	}
 	return true
+}
+
+// ofThreads yields a file of each thread of a process.
+func ofThreads(pid int, name string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+		tasks, _ := os.ReadDir(dir) // none: the process has ended
+		for _, task := range tasks {
+			b, err := os.ReadFile(dir + task.Name() + "/" + name)
+			if err == nil && !yield(b) { // or the thread has ended
+				return
+			}
+		}
+	}
 }
 
 // tree returns a process and its descendants, parents first; nothing when the process is gone.

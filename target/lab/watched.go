@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,14 +119,15 @@ func FollowCrashes(list []Watched) *Crashes {
 func (c *Crashes) Look(now time.Time, last bool) (fresh []Crash) {
 	for _, f := range c.all {
 		note := func(what, line string) {
-			if x, ok := c.note(Crash{
+			x := Crash{
 				Role:  f.Role,
 				Name:  f.Name,
 				What:  what,
 				Line:  line,
 				At:    now,
 				Times: 1,
-			}); ok {
+			}
+			if c.note(x) {
 				fresh = append(fresh, x)
 			}
 		}
@@ -152,19 +152,19 @@ func (c *Crashes) Look(now time.Time, last bool) (fresh []Crash) {
 }
 
 // note keeps a crash and reports whether it is the first of its kind.
-func (c *Crashes) note(x Crash) (Crash, bool) {
+func (c *Crashes) note(x Crash) bool {
 	key := Crash{Role: x.Role, Name: x.Name, What: x.What}
 	if i, ok := c.seen[key]; ok {
 		c.kept[i].Times++
-		return x, false
+		return false
 	}
 	if len(c.kept) >= mostCrashes {
 		c.more++
-		return x, false
+		return false
 	}
 	c.seen[key] = len(c.kept)
 	c.kept = append(c.kept, x)
-	return x, true
+	return true
 }
 
 // All returns the crashes in their order, and the number of further ones that were not kept.
@@ -234,7 +234,7 @@ func (f *followed) lookAtProcess(now time.Time, note func(what, line string)) {
 		f.ended = true
 		line := cmp.Or(f.sign, printable(f.last))
 		if line == "" && f.Tail != nil {
-			line = lastLine(f.Tail())
+			line = printable([]byte(LastLines(f.Tail(), 1)))
 		}
 		note(how, line)
 		return
@@ -290,13 +290,7 @@ func children(pid int) (out []Identity) {
 // ChildPIDs returns the processes that a process and its threads have started and that exist at the
 // time of the call; none where the kernel does not list them.
 func ChildPIDs(pid int) (out []int) {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
-	tasks, _ := os.ReadDir(dir) // none: the process has ended
-	for _, task := range tasks {
-		b, err := os.ReadFile(dir + task.Name() + "/children")
-		if err != nil {
-			continue // the thread has ended
-		}
+	for b := range ofThreads(pid, "children") {
 		for field := range strings.FieldsSeq(string(b)) {
 			if child, err := strconv.Atoi(field); err == nil {
 				out = append(out, child)

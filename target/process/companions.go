@@ -38,9 +38,6 @@ func (d *deployment) renewCompanions(ctx context.Context) error {
 			return fmt.Errorf("starting the %s: %w", role, err)
 		}
 		d.state.Lock()
-		if d.companions == nil {
-			d.companions = map[string]target.Companion{}
-		}
 		d.companions[role] = c
 		d.state.Unlock()
 	}
@@ -49,10 +46,7 @@ func (d *deployment) renewCompanions(ctx context.Context) error {
 
 // stopCompanions stops those that run, side by side.
 func (d *deployment) stopCompanions(ctx context.Context) error {
-	d.state.Lock()
-	companions := d.companions
-	d.companions = nil
-	d.state.Unlock()
+	companions := swap(d, &d.companions, map[string]target.Companion{})
 	roles := slices.Sorted(maps.Keys(companions))
 	return sideBySide(len(roles), func(i int) error {
 		if err := companions[roles[i]].Stop(ctx); err != nil {

@@ -60,8 +60,8 @@ func (d *deployment) describe(ctx context.Context) error {
 	for role, c := range d.companions {
 		servers[role] = c
 	}
-	if d.front.proxy != nil {
-		servers[proxyRole] = d.front.proxy
+	if d.proxy != nil {
+		servers[proxyRole] = d.proxy
 	}
 	for i, r := range d.replicas {
 		servers[replicaName(i)] = r

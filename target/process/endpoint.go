@@ -74,36 +74,31 @@ func (d *deployment) ReadyURLs(ref string) []string {
 
 // PIDs implements [target.Endpoint].
 func (d *deployment) PIDs() map[string][]int {
-	d.state.Lock()
-	procs := slices.Clone(d.procs)
-	db := d.db
-	companions := maps.Clone(d.companions)
-	proxy, replicas := d.front.proxy, slices.Clone(d.replicas)
-	d.state.Unlock()
+	s := d.running()
 	pids := map[string][]int{}
 	add := func(role string, own ...int) {
 		if len(own) > 0 {
 			pids[role] = append(pids[role], own...)
 		}
 	}
-	if proxy != nil {
-		add(proxyRole, proxy.PIDs()...)
+	if s.proxy != nil {
+		add(proxyRole, s.proxy.PIDs()...)
 	}
-	for _, p := range procs {
+	for _, p := range s.procs {
 		select {
 		case <-p.Done():
 		default:
 			add("app", p.PID())
 		}
 	}
-	for role, c := range companions {
+	for role, c := range s.companions {
 		add(role, c.PIDs()...)
 	}
-	for _, r := range replicas {
+	for _, r := range s.replicas {
 		add(replicaRole, r.PIDs()...)
 	}
-	if db != nil {
-		add("db", db.PIDs()...)
+	if s.db != nil {
+		add("db", s.db.PIDs()...)
 	}
 	return pids
 }
@@ -111,20 +106,17 @@ func (d *deployment) PIDs() map[string][]int {
 // DSN returns the URL of the deployment's database, password included, for its probe; empty without
 // one. It changes at Reset.
 func (d *deployment) DSN() string {
-	d.state.Lock()
-	defer d.state.Unlock()
-	if d.db == nil {
+	db := d.running().db
+	if db == nil {
 		return ""
 	}
-	return d.db.DSN(d.conf.Database)
+	return db.DSN(d.conf.Database)
 }
 
 // CompanionAddr returns where the companion of a role answers, host:port; false without one that
 // runs. It changes at Reset.
 func (d *deployment) CompanionAddr(role string) (addr string, ok bool) {
-	d.state.Lock()
-	defer d.state.Unlock()
-	c, ok := d.companions[role]
+	c, ok := d.running().companions[role]
 	if !ok {
 		return "", false
 	}
@@ -148,9 +140,8 @@ func environment() []string {
 	var env []string
 	for _, kv := range os.Environ() {
 		k, _, _ := strings.Cut(kv, "=")
-		switch {
-		case slices.Contains([]string{"PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LD_LIBRARY_PATH"}, k),
-			strings.HasPrefix(k, "LC_"):
+		if slices.Contains([]string{"PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LD_LIBRARY_PATH"}, k) ||
+			strings.HasPrefix(k, "LC_") {
 			env = append(env, kv)
 		}
 	}

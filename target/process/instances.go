@@ -36,9 +36,7 @@ func (d *deployment) startApp(ctx context.Context) error {
 		if !errors.As(err, &busy) || try == maxTries || d.desc.Driver != "" {
 			return err // once it is deployed, the URLs are promised
 		}
-		d.state.Lock()
-		d.instances = nil
-		d.state.Unlock()
+		swap(d, &d.instances, nil)
 	}
 }
 
@@ -84,9 +82,7 @@ func (d *deployment) choosePorts() error {
 		in.Users = cmp.Or(d.front.url, in.URL)
 		instances[i] = in
 	}
-	d.state.Lock()
-	d.instances = instances
-	d.state.Unlock()
+	swap(d, &d.instances, instances)
 	return nil
 }
 
@@ -106,18 +102,17 @@ func (d *deployment) startInstances(ctx context.Context) error {
 	if err := d.startedStores(); err != nil {
 		return err
 	}
-	for i := range d.instances {
-		d.state.Lock()
-		if d.db != nil {
-			d.instances[i].DSN = d.db.DSN(d.conf.Database)
-			d.instances[i].Replicas = d.replicaDSNs()
-		}
-		d.instances[i].Companions = map[string]string{}
+	instances := slices.Clone(d.instances)
+	for i := range instances {
+		in := &instances[i]
+		in.DSN = d.DSN()
+		in.Replicas = d.ReplicaDSNs()
+		in.Companions = map[string]string{}
 		for role, c := range d.companions {
-			d.instances[i].Companions[role] = c.Addr()
+			in.Companions[role] = c.Addr()
 		}
-		d.state.Unlock()
 	}
+	swap(d, &d.instances, instances)
 	if err := d.vacant(ctx); err != nil {
 		return err
 	}
@@ -126,9 +121,7 @@ func (d *deployment) startInstances(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("instance %d: %w", i, err)
 		}
-		d.state.Lock()
-		d.procs = append(d.procs, p)
-		d.state.Unlock()
+		swap(d, &d.procs, append(d.procs, p))
 		if err := d.started("app", p.PID()); err != nil {
 			return err
 		}
@@ -294,10 +287,7 @@ func (d *deployment) instanceURL(in Instance, ref, where string) (string, error)
 // stopApp stops the proxy, and all instances side by side.
 func (d *deployment) stopApp(ctx context.Context) error {
 	early := d.stopProxy(ctx)
-	d.state.Lock()
-	procs := d.procs
-	d.procs = nil
-	d.state.Unlock()
+	procs := swap(d, &d.procs, nil)
 	return errors.Join(early, sideBySide(len(procs), func(i int) error {
 		return procs[i].Stop(ctx)
 	}))

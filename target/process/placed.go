@@ -66,36 +66,34 @@ func (p Placed) start(ctx context.Context, in Instance, spec lab.Spec) (Process,
 	return proc, nil
 }
 
-func (p Placed) started(role string, pid int) error {
-	if p.Started == nil {
+// started calls Started for processes of a role.
+func (d *deployment) started(role string, pids ...int) error {
+	if d.conf.Started == nil {
 		return nil
 	}
-	return p.Started(role, pid)
+	for _, pid := range pids {
+		if err := d.conf.Started(role, pid); err != nil {
+			return err
+		}
+	}
+	return nil
 }
-
-func (d *deployment) started(role string, pid int) error { return d.conf.started(role, pid) }
 
 // startedStores calls Started for the running database and companions.
 func (d *deployment) startedStores() error {
 	if d.db != nil {
-		for _, pid := range d.db.PIDs() {
-			if err := d.started("db", pid); err != nil {
-				return err
-			}
+		if err := d.started("db", d.db.PIDs()...); err != nil {
+			return err
 		}
 	}
 	for _, r := range d.replicas {
-		for _, pid := range r.PIDs() {
-			if err := d.started(replicaRole, pid); err != nil {
-				return err
-			}
+		if err := d.started(replicaRole, r.PIDs()...); err != nil {
+			return err
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(d.companions)) {
-		for _, pid := range d.companions[role].PIDs() {
-			if err := d.started(role, pid); err != nil {
-				return err
-			}
+		if err := d.started(role, d.companions[role].PIDs()...); err != nil {
+			return err
 		}
 	}
 	return nil

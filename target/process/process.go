@@ -111,16 +111,43 @@ type deployment struct {
 	stopped   bool
 	paused    bool
 	stopper   lab.Stopper // pauses where there is no Freezer
-	state     sync.Mutex  // guards procs and instances against the short readers
+	state     sync.Mutex  // guards the next three against the short readers
 	instances []Instance
-	procs     []Process
-	db        target.Database
-	replicas  []target.Replica // under state, too
+	front     front
+	servers
 
-	companions map[string]target.Companion // under state, too
-	front      front                       // under state, too
-	lock       *os.File                    // marks the state directory as ours; under mu
-	files      map[string]bool             // those of conf.Files at the snapshot; under mu
+	lock  *os.File        // marks the state directory as ours; under mu
+	files map[string]bool // those of conf.Files at the snapshot; under mu
+}
+
+// servers are the programs of a deployment at a moment.
+type servers struct {
+	procs      []Process
+	db         target.Database
+	replicas   []target.Replica
+	companions map[string]target.Companion
+	proxy      target.Companion // nil while it is stopped
+}
+
+// running returns the programs that run now, for short readers.
+func (d *deployment) running() servers {
+	d.state.Lock()
+	defer d.state.Unlock()
+	return servers{
+		slices.Clone(d.procs),
+		d.db,
+		slices.Clone(d.replicas),
+		maps.Clone(d.companions),
+		d.proxy,
+	}
+}
+
+// swap changes a field that short readers see, and returns what it held.
+func swap[T any](d *deployment, field *T, to T) (was T) {
+	d.state.Lock()
+	defer d.state.Unlock()
+	was, *field = *field, to
+	return was
 }
 
 // Deploy implements [target.Driver]; the package comment lists its steps.
@@ -282,9 +309,7 @@ func (d *deployment) startDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.state.Lock()
-	d.db = db
-	d.state.Unlock()
+	swap(d, &d.db, db)
 	if !d.conf.Filled {
 		if err := db.CreateDatabase(ctx, d.conf.Database); err != nil {
 			return err

@@ -17,11 +17,10 @@ import (
 // proxyRole is the role of the proxy before the instances.
 const proxyRole = "proxy"
 
-// A front is the proxy before the instances; the zero value is none.
+// A front has the addresses of the proxy before the instances; the zero value is none.
 type front struct {
-	listen string           // host:port; kept over resets
-	url    string           // of users
-	proxy  target.Companion // nil while it is stopped
+	listen string // host:port; kept over resets
+	url    string // of users
 }
 
 // chooseFront gives the proxy its address, if there is one.
@@ -34,9 +33,7 @@ func (d *deployment) chooseFront() error {
 		return err
 	}
 	listen := net.JoinHostPort(cmp.Or(d.conf.ProxyHost, loopback), strconv.Itoa(port))
-	d.state.Lock()
-	d.front = front{listen: listen, url: "http://" + listen}
-	d.state.Unlock()
+	swap(d, &d.front, front{listen: listen, url: "http://" + listen})
 	return nil
 }
 
@@ -66,24 +63,14 @@ func (d *deployment) startProxy(ctx context.Context) error {
 		}
 		return err
 	}
-	d.state.Lock()
-	d.front.proxy = p
-	d.state.Unlock()
-	for _, pid := range p.PIDs() {
-		if err := d.started(proxyRole, pid); err != nil {
-			return err
-		}
-	}
-	return nil
+	swap(d, &d.proxy, p)
+	return d.started(proxyRole, p.PIDs()...)
 }
 
 // stopProxy stops the proxy, before the instances, so that it passes on no request to one that has
 // gone.
 func (d *deployment) stopProxy(ctx context.Context) error {
-	d.state.Lock()
-	p := d.front.proxy
-	d.front.proxy = nil
-	d.state.Unlock()
+	p := swap(d, &d.proxy, nil)
 	if p == nil {
 		return nil
 	}
@@ -95,8 +82,4 @@ func (d *deployment) stopProxy(ctx context.Context) error {
 
 // Proxy returns the proxy before the instances; nil without one, or while it is stopped. It changes
 // at Reset.
-func (d *deployment) Proxy() target.Companion {
-	d.state.Lock()
-	defer d.state.Unlock()
-	return d.front.proxy
-}
+func (d *deployment) Proxy() target.Companion { return d.running().proxy }

@@ -24,9 +24,7 @@ func (d *deployment) startReplicas(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("starting the %s: %w", name, err)
 		}
-		d.state.Lock()
-		d.replicas = append(d.replicas, r)
-		d.state.Unlock()
+		swap(d, &d.replicas, append(d.replicas, r))
 	}
 	return nil
 }
@@ -53,15 +51,8 @@ func (d *deployment) stopReplicas(ctx context.Context) error {
 }
 
 // ReplicaDSNs returns the URLs of the database's copies, passwords included; they change at Reset.
-func (d *deployment) ReplicaDSNs() []string {
-	d.state.Lock()
-	defer d.state.Unlock()
-	return d.replicaDSNs()
-}
-
-func (d *deployment) replicaDSNs() []string {
-	var out []string
-	for _, r := range d.replicas {
+func (d *deployment) ReplicaDSNs() (out []string) {
+	for _, r := range d.running().replicas {
 		out = append(out, r.DSN(d.conf.Database))
 	}
 	return out

@@ -14,12 +14,7 @@ type watchable interface{ Watched() lab.Watched }
 // Watched returns the programs that run now, for a [lab.Crashes]: instances, database and
 // companions. They change at Reset.
 func (d *deployment) Watched() []lab.Watched {
-	d.state.Lock()
-	procs := slices.Clone(d.procs)
-	db := d.db
-	companions := maps.Clone(d.companions)
-	proxy, replicas := d.front.proxy, slices.Clone(d.replicas)
-	d.state.Unlock()
+	s := d.running()
 	var out []lab.Watched
 	add := func(server any, role string) *lab.Watched {
 		x, ok := server.(watchable)
@@ -31,8 +26,8 @@ func (d *deployment) Watched() []lab.Watched {
 		w.Role = role
 		return w
 	}
-	add(proxy, proxyRole)
-	for i, p := range procs {
+	add(s.proxy, proxyRole)
+	for i, p := range s.procs {
 		w := lab.Watched{PID: p.PID(), Done: p.Done(), Err: p.Err, Tail: p.Tail}
 		if x, ok := p.(watchable); ok {
 			w = x.Watched()
@@ -40,12 +35,12 @@ func (d *deployment) Watched() []lab.Watched {
 		w.Role, w.Name = "app", fmt.Sprintf("app-%d", i)
 		out = append(out, w)
 	}
-	add(db, "db")
-	for i, r := range replicas {
+	add(s.db, "db")
+	for i, r := range s.replicas {
 		add(r, replicaRole).Name = replicaName(i)
 	}
-	for _, role := range slices.Sorted(maps.Keys(companions)) {
-		add(companions[role], role)
+	for _, role := range slices.Sorted(maps.Keys(s.companions)) {
+		add(s.companions[role], role)
 	}
 	return out
 }

@@ -163,7 +163,8 @@ var ErrNoDump = errors.New("this is no dump: there is no " + manifestFile)
 
 // Open reads the manifest of a dump.
 func Open(dir string) (*Dump, error) {
-	b, err := files.Read(filepath.Join(dir, manifestFile), 0)
+	manifest := filepath.Join(dir, manifestFile)
+	b, err := files.Read(manifest, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNoDump)
 	}
@@ -172,19 +173,15 @@ func Open(dir string) (*Dump, error) {
 	}
 	d := &Dump{Dir: dir}
 	if err := built.NewerJSON(b, "", format); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, manifestFile), err)
+		return nil, fmt.Errorf("%s: %w", manifest, err)
 	}
 	if err := json.Unmarshal(b, &d.Manifest); err != nil {
-		return nil, fmt.Errorf(
-			"%s: the manifest cannot be read: %w",
-			filepath.Join(dir, manifestFile),
-			err,
-		)
+		return nil, fmt.Errorf("%s: the manifest cannot be read: %w", manifest, err)
 	}
 	if d.Manifest.Format != format {
 		return nil, fmt.Errorf(
 			"%s: format %d, this program knows %d; make the dump again",
-			filepath.Join(dir, manifestFile),
+			manifest,
 			d.Manifest.Format,
 			format,
 		)
@@ -254,32 +251,47 @@ func (d *Dump) VerifyFiles(ctx context.Context) (problems []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a dump: %w", err)
 	}
-	found := map[string]File{}
-	for _, f := range have {
-		found[f.Path] = f
+	return compare(d.Manifest.Files, have, func(f File) string { return f.Path },
+		func(want, got File) string {
+			switch {
+			case got.Bytes != want.Bytes:
+				return fmt.Sprintf("has %d bytes, the manifest has %d", got.Bytes, want.Bytes)
+			case got.SHA256 != want.SHA256:
+				return otherContents
+			}
+			return ""
+		}), nil
+}
+
+const otherContents = "has other contents than the manifest says"
+
+// compare returns the differences between the things of a manifest and those that are there, one
+// line each; differ describes one, "" for none.
+func compare[T any](
+	want, have []T,
+	name func(T) string,
+	differ func(want, got T) string,
+) (problems []string) {
+	found := map[string]T{}
+	for _, x := range have {
+		found[name(x)] = x
 	}
-	for _, want := range d.Manifest.Files {
-		got, ok := found[want.Path]
-		delete(found, want.Path)
-		switch {
-		case !ok:
-			problems = append(problems, want.Path+" is missing")
-		case got.Bytes != want.Bytes:
-			problems = append(problems, fmt.Sprintf(
-				"%s has %d bytes, the manifest has %d",
-				want.Path,
-				got.Bytes,
-				want.Bytes,
-			))
-		case got.SHA256 != want.SHA256:
-			problems = append(problems, want.Path+" has other contents than the manifest says")
+	for _, w := range want {
+		got, ok := found[name(w)]
+		delete(found, name(w))
+		difference := "is missing"
+		if ok {
+			difference = differ(w, got)
+		}
+		if difference != "" {
+			problems = append(problems, name(w)+" "+difference)
 		}
 	}
-	for path := range found {
-		problems = append(problems, path+" does not belong to the dump")
+	for n := range found {
+		problems = append(problems, n+" does not belong to the dump")
 	}
 	slices.Sort(problems)
-	return problems, nil
+	return problems
 }
 
 // sumTree lists the regular files below dir, except the manifest, with their sums.

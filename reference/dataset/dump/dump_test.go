@@ -1,60 +1,25 @@
 package dump_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/dataset/dump"
-	"plimsoll/target/lab/mysql"
-	"plimsoll/target/lab/postgresql"
+	"plimsoll/target/lab"
 )
 
-// noError ends a test by an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-type server interface {
-	DSN(db string) string
-	CreateDatabase(ctx context.Context, name string) error
-	Export(ctx context.Context, dst string) error
-	Stop(ctx context.Context) error
-}
-
-func start(t *testing.T, engine, from string) server {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	t.Cleanup(cancel)
-	//nolint:usetesting // a TempDir is closed to the server's user
-	dir, err := os.MkdirTemp("", "dump-test-")
-	noError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	noError(t, os.Chmod(dir, 0o755))
-	var s server
-	if engine == "postgresql" {
-		s, err = postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: from})
-	} else {
-		s, err = mysql.Start(ctx, mysql.Config{Dir: dir, Data: from})
-	}
-	noError(t, err)
-	t.Cleanup(func() { _ = s.Stop(context.Background()) })
-	return s
-}
+var noError = failure.None
 
 // TestThereAndBack seals a server's data, moves it, starts another server with it, and then breaks
 // data and files.
 func TestThereAndBack(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
-			s := start(t, engine, "")
+			s := start(t, engine, "", lab.Auto)
 			noError(t, s.CreateDatabase(t.Context(), "chat"))
 			var rows []string
 			for i := range 500 {
@@ -109,14 +74,11 @@ func TestThereAndBack(t *testing.T) {
 					err,
 				)
 			}
-			if _, err := dump.For(moved, "other"); err == nil ||
-				!strings.Contains(err.Error(), "not of other") {
-				t.Errorf("a dump for another engine: %v", err)
-			}
+			failure.Says(t, failure.Of(dump.For(moved, "other")), "not of other")
 			if problems, err := again.VerifyFiles(t.Context()); err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}
-			other := start(t, engine, again.Data())
+			other := start(t, engine, again.Data(), lab.Auto)
 			compare := func() string {
 				t.Helper()
 				have, err := dump.Tables(t.Context(), other.DSN("chat"))
@@ -165,13 +127,9 @@ func breakFiles(t *testing.T, d *dump.Dump) {
 		}
 	}
 	b := make([]byte, 1)
-	if _, err := f.ReadAt(b, large.Bytes/2); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, failure.Of(f.ReadAt(b, large.Bytes/2)))
 	b[0] ^= 1
-	if _, err := f.WriteAt(b, large.Bytes/2); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, failure.Of(f.WriteAt(b, large.Bytes/2)))
 	find(large.Path + " has other contents")
 	noError(t, f.Truncate(large.Bytes-1))
 	find(large.Path + " has ")
@@ -187,23 +145,14 @@ func breakFiles(t *testing.T, d *dump.Dump) {
 
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := dump.For(dir, "mysql"); err == nil || !strings.Contains(err.Error(), "no dump") {
-		t.Errorf("an empty directory: %v", err)
-	}
+	failure.Says(t, failure.Of(dump.For(dir, "mysql")), "no dump")
 	for content, want := range map[string]string{
 		"{":              "cannot be read",
 		`{"format": 99}`: "format 99",
 	} {
 		noError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(content), 0o644))
-		if _, err := dump.Open(dir); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("manifest %q: %v", content, err)
-		}
+		failure.Says(t, failure.Of(dump.Open(dir)), want)
 	}
-	if err := dump.CheckSpace(filepath.Join(dir, "not", "yet"), 1); err != nil {
-		t.Error(err)
-	}
-	if err := dump.CheckSpace(dir, 1<<60); err == nil ||
-		!strings.Contains(err.Error(), "make room") {
-		t.Errorf("a petabyte: %v", err)
-	}
+	noError(t, dump.CheckSpace(filepath.Join(dir, "not", "yet"), 1))
+	failure.Says(t, dump.CheckSpace(dir, 1<<60), "make room") // a petabyte
 }

@@ -107,38 +107,17 @@ func query(table string, columns []string, my bool) string {
 // Compare returns the differences between the tables of a manifest and of a database, one line
 // each.
 func Compare(want, have []Table) (problems []string) {
-	found := map[string]Table{}
-	for _, t := range have {
-		found[t.Name] = t
-	}
-	for _, w := range want {
-		h, ok := found[w.Name]
-		delete(found, w.Name)
-		switch {
-		case !ok:
-			problems = append(problems, "table "+w.Name+" is missing")
-		case h.Rows != w.Rows:
-			problems = append(problems,
-				fmt.Sprintf("table %s has %d rows, the manifest says %d", w.Name, h.Rows, w.Rows))
-		case h.First != w.First || h.Last != w.Last:
-			problems = append(problems, fmt.Sprintf(
-				"table %s spans the times %d to %d, the manifest says %d to %d",
-				w.Name,
-				h.First,
-				h.Last,
-				w.First,
-				w.Last,
-			))
-		case h.Checksum != w.Checksum:
-			problems = append(
-				problems,
-				"table "+w.Name+" has other contents than the manifest says",
-			)
-		}
-	}
-	for name := range found {
-		problems = append(problems, "table "+name+" does not belong to the dump")
-	}
-	slices.Sort(problems)
-	return problems
+	return compare(want, have, func(t Table) string { return "table " + t.Name },
+		func(w, h Table) string {
+			switch {
+			case h.Rows != w.Rows:
+				return fmt.Sprintf("has %d rows, the manifest says %d", h.Rows, w.Rows)
+			case h.First != w.First || h.Last != w.Last:
+				return fmt.Sprintf("spans the times %d to %d, the manifest says %d to %d",
+					h.First, h.Last, w.First, w.Last)
+			case h.Checksum != w.Checksum:
+				return otherContents
+			}
+			return ""
+		})
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/dataset/dump"
 )
 
@@ -23,9 +23,7 @@ func TestADumpThatWasCopiedInPart(t *testing.T) {
 	)
 	d, err := dump.Seal(t.Context(), dir, dump.Manifest{Engine: "mysql"})
 	noError(t, err)
-	if _, err := dump.For(dir, "mysql"); err != nil {
-		t.Errorf("the whole dump: %v", err)
-	}
+	noError(t, failure.Of(dump.For(dir, "mysql")))
 	for want, breaks := range map[string]func(path string) error{
 		"data/table has 3 bytes, the manifest has 4": func(path string) error {
 			return os.Truncate(path, 3)
@@ -34,9 +32,6 @@ func TestADumpThatWasCopiedInPart(t *testing.T) {
 	} {
 		path := filepath.Join(d.Data(), "table")
 		noError(t, errors.Join(os.WriteFile(path, rows, 0o644), breaks(path)))
-		if _, err := dump.For(dir, "mysql"); err == nil ||
-			!strings.Contains(err.Error(), dir+" is not whole: "+want) {
-			t.Errorf("want %q: For() = %v", want, err)
-		}
+		failure.Says(t, failure.Of(dump.For(dir, "mysql")), dir+" is not whole: "+want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/dataset"
 )
 
@@ -18,22 +19,16 @@ var update = flag.Bool("update", false, "write the golden files")
 func population(t *testing.T, src string) *dataset.Population {
 	t.Helper()
 	s, err := dataset.ParseSpec([]byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	p, err := dataset.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return p
 }
 
 func write(t *testing.T, p *dataset.Population, opt Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(t.Context(), &b, p, opt); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, Write(t.Context(), &b, p, opt))
 	return b.Bytes()
 }
 
@@ -45,14 +40,10 @@ func TestGolden(t *testing.T) {
 	got := write(t, p, Options{Attachments: true})
 	name := filepath.Join("testdata", "golden.jsonl")
 	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(name, got, 0o644))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf(
 			"the file has changed; if that is meant, run with -update and read the diff\n%s",
@@ -141,10 +132,7 @@ func TestCheckFinds(t *testing.T) {
 		{replace("channel", `"channel":{"team"`, `"team":{},"channel":{"team"`), "and no other"},
 	} {
 		_, err := Check(t.Context(), strings.NewReader(c.src))
-		if c.want == "" && err != nil ||
-			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("error %v, want %q", err, c.want)
-		}
+		failure.Want(t, err, c.want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -8,50 +8,77 @@ import (
 	"plimsoll/reference/refchat/databases"
 )
 
-// A rule counts rows that contradict others.
-type rule struct{ name, count string }
-
-// inSample picks a thirty-second of the rows by a column with an identifier, by the index on it.
-func inSample(column string) string { return column + " >= 'y' AND " + column + " < 'z'" }
+// A rule counts rows that contradict others, in a sample of a thirty-second by a column with an
+// identifier, by the index on it.
+type rule struct{ name, from, sample, wrong string }
 
 var rules = []rule{
-	{"posts in channels that are not there",
-		"SELECT COUNT(*) FROM posts p LEFT JOIN channels c ON c.id = p.channelid WHERE " +
-			inSample("p.id") + " AND c.id IS NULL"},
-	{"posts whose author is no member of the channel",
-		"SELECT COUNT(*) FROM posts p LEFT JOIN channelmembers m ON m.channelid = p.channelid AND m.userid = p.userid WHERE " +
-			inSample("p.id") + " AND p.type = '' AND m.userid IS NULL"},
-	{"replies without a root before them in the same channel",
-		"SELECT COUNT(*) FROM posts p LEFT JOIN posts r ON r.id = p.rootid AND r.channelid = p.channelid AND r.rootid = '' AND r.createat <= p.createat WHERE " +
-			inSample("p.id") + " AND p.rootid <> '' AND p.deleteat = 0 AND r.id IS NULL"},
-	{"threads whose number of replies is wrong",
-		"SELECT COUNT(*) FROM threads t WHERE " + inSample("t.postid") +
-			" AND t.replycount <> (SELECT COUNT(*) FROM posts p WHERE p.rootid = t.postid AND p.deleteat = 0)"},
-	{"threads whose last reply is at another time",
-		"SELECT COUNT(*) FROM threads t WHERE " + inSample("t.postid") +
-			" AND t.lastreplyat <> (SELECT MAX(p.createat) FROM posts p WHERE p.rootid = t.postid)"},
-	{"channels with another number of posts than they say",
-		"SELECT COUNT(*) FROM channels c WHERE " + inSample("c.id") +
-			" AND c.totalmsgcount <> (SELECT COUNT(*) FROM posts p WHERE p.channelid = c.id AND p.deleteat = 0 AND p.type = '')"},
-	{"members who have read more than there is",
-		"SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid WHERE " +
-			inSample("m.channelid") + " AND (m.msgcount > c.totalmsgcount OR m.msgcountroot > c.totalmsgcountroot)"},
-	{"members who are no users",
-		"SELECT COUNT(*) FROM channelmembers m LEFT JOIN users u ON u.id = m.userid WHERE " +
-			inSample("m.channelid") + " AND u.id IS NULL"},
-	{"members of a team's channel who are not in the team",
-		"SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN teammembers t ON t.teamid = c.teamid AND t.userid = m.userid WHERE " +
-			inSample("m.channelid") + " AND c.teamid <> '' AND t.userid IS NULL"},
-	{"reactions to posts that say they have none",
-		"SELECT COUNT(*) FROM reactions r LEFT JOIN posts p ON p.id = r.postid WHERE " + inSample(
-			"r.postid",
-		) +
-			" AND r.deleteat = 0 AND (p.id IS NULL OR NOT p.hasreactions)"},
-	{"files of posts that do not name them",
-		"SELECT COUNT(*) FROM fileinfo f LEFT JOIN posts p ON p.id = f.postid WHERE " + inSample(
-			"f.id",
-		) +
-			" AND f.postid <> '' AND (p.id IS NULL OR p.fileids NOT LIKE CONCAT('%', f.id, '%'))"},
+	{
+		"posts in channels that are not there",
+		"posts p LEFT JOIN channels c ON c.id = p.channelid",
+		"p.id",
+		"c.id IS NULL",
+	},
+	{
+		"posts whose author is no member of the channel",
+		"posts p LEFT JOIN channelmembers m ON m.channelid = p.channelid AND m.userid = p.userid",
+		"p.id",
+		"p.type = '' AND m.userid IS NULL",
+	},
+	{
+		"replies without a root before them in the same channel",
+		"posts p LEFT JOIN posts r ON r.id = p.rootid AND r.channelid = p.channelid AND r.rootid = '' AND r.createat <= p.createat",
+		"p.id",
+		"p.rootid <> '' AND p.deleteat = 0 AND r.id IS NULL",
+	},
+	{
+		"threads whose number of replies is wrong",
+		"threads t",
+		"t.postid",
+		"t.replycount <> (SELECT COUNT(*) FROM posts p WHERE p.rootid = t.postid AND p.deleteat = 0)",
+	},
+	{
+		"threads whose last reply is at another time",
+		"threads t",
+		"t.postid",
+		"t.lastreplyat <> (SELECT MAX(p.createat) FROM posts p WHERE p.rootid = t.postid)",
+	},
+	{
+		"channels with another number of posts than they say",
+		"channels c",
+		"c.id",
+		"c.totalmsgcount <> (SELECT COUNT(*) FROM posts p WHERE p.channelid = c.id AND p.deleteat = 0 AND p.type = '')",
+	},
+	{
+		"members who have read more than there is",
+		"channelmembers m JOIN channels c ON c.id = m.channelid",
+		"m.channelid",
+		"(m.msgcount > c.totalmsgcount OR m.msgcountroot > c.totalmsgcountroot)",
+	},
+	{
+		"members who are no users",
+		"channelmembers m LEFT JOIN users u ON u.id = m.userid",
+		"m.channelid",
+		"u.id IS NULL",
+	},
+	{
+		"members of a team's channel who are not in the team",
+		"channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN teammembers t ON t.teamid = c.teamid AND t.userid = m.userid",
+		"m.channelid",
+		"c.teamid <> '' AND t.userid IS NULL",
+	},
+	{
+		"reactions to posts that say they have none",
+		"reactions r LEFT JOIN posts p ON p.id = r.postid",
+		"r.postid",
+		"r.deleteat = 0 AND (p.id IS NULL OR NOT p.hasreactions)",
+	},
+	{
+		"files of posts that do not name them",
+		"fileinfo f LEFT JOIN posts p ON p.id = f.postid",
+		"f.id",
+		"f.postid <> '' AND (p.id IS NULL OR p.fileids NOT LIKE CONCAT('%', f.id, '%'))",
+	},
 }
 
 // Check finds rows that contradict each other, in a sample of a thirty-second of the posts,
@@ -79,7 +106,9 @@ func Check(ctx context.Context, dsn string) (problems []string, err error) {
 	}
 	for _, r := range rules {
 		var n int64
-		if err := db.QueryRowContext(ctx, r.count).Scan(&n); err != nil {
+		text := "SELECT COUNT(*) FROM " + r.from + " WHERE " + r.sample + " >= 'y' AND " + r.sample +
+			" < 'z' AND " + r.wrong
+		if err := db.QueryRowContext(ctx, text).Scan(&n); err != nil {
 			return nil, fmt.Errorf("looking for %s: %w", r.name, err)
 		}
 		if n > 0 {

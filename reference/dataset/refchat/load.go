@@ -70,7 +70,14 @@ func Load(
 	if err != nil {
 		return res, err
 	}
-	db.workers, db.tell = opt.Workers, reporter(opt.Progress)
+	var telling sync.Mutex
+	db.workers, db.tell = opt.Workers, func(phase string, done, all int64) {
+		if opt.Progress != nil {
+			telling.Lock()
+			defer telling.Unlock()
+			opt.Progress(Progress{phase, done, all})
+		}
+	}
 	defer func() { err = errors.Join(err, db.close(context.WithoutCancel(ctx))) }()
 	if err := db.empty(ctx); err != nil {
 		return res, err
@@ -139,18 +146,6 @@ func (l *loader) fill(ctx context.Context, all []stream) (res Result, err error)
 	res.Settle = time.Since(began)
 	res.Settings = l.settings
 	return res, nil
-}
-
-// reporter makes a progress function that several goroutines may call.
-func reporter(f func(Progress)) func(phase string, done, all int64) {
-	var mu sync.Mutex
-	return func(phase string, done, all int64) {
-		if f != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			f(Progress{phase, done, all})
-		}
-	}
 }
 
 // counter counts the bytes read through it.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/dataset"
 	data "plimsoll/reference/dataset/refchat"
 	"plimsoll/reference/refchat"
@@ -23,13 +24,7 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// noError ends a test by an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = failure.None
 
 type dbServer interface {
 	DSN(db string) string
@@ -112,6 +107,14 @@ func population(t *testing.T, src string) *dataset.Population {
 	p, err := dataset.New(s)
 	noError(t, err)
 	return p
+}
+
+// load fills a database.
+func load(t *testing.T, dsn string, p *dataset.Population) data.Result {
+	t.Helper()
+	res, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"})
+	noError(t, err)
+	return res
 }
 
 // serve starts the reference server on a database and returns its URL.
@@ -350,9 +353,7 @@ func found(t *testing.T, dsn, word string) (n int) {
 func TestAsTheServer(t *testing.T) {
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 400, history: 10d}")
 	onEngines(t, func(t *testing.T, dsn string) {
-		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err != nil {
-			t.Fatal(err)
-		}
+		load(t, dsn, p)
 		url, db := serve(t, dsn), connect(t, dsn)
 		admin := &client{t: t, url: url}
 		admin.call("POST", "/users/login", map[string]string{
@@ -461,8 +462,7 @@ func TestEveryColumn(t *testing.T) {
 		"{name: few, users: 20, channels: 30, posts: 2000, history: 10d, files: 20%}",
 	)
 	onEngines(t, func(t *testing.T, dsn string) {
-		res, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"})
-		noError(t, err)
+		res := load(t, dsn, p)
 		db := connect(t, dsn)
 		for table := range res.Rows {
 			rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 1")
@@ -493,9 +493,7 @@ func TestEveryColumn(t *testing.T) {
 func TestSchemaIsTheServers(t *testing.T) {
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 100, history: 10d}")
 	onEngines(t, func(t *testing.T, dsn string) {
-		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err != nil {
-			t.Fatal(err)
-		}
+		load(t, dsn, p)
 		loaded := schemaOf(t, dsn)
 		eng := strings.TrimPrefix(t.Name(), "TestSchemaIsTheServers/")
 		noError(t, engines[eng].CreateDatabase(t.Context(), "fresh"))
@@ -554,13 +552,9 @@ func TestBrokenLoad(t *testing.T) {
 				t.Fatalf("%s: a load that was stopped succeeded", phase)
 			}
 		}
-		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err != nil {
-			t.Fatalf("the database is not empty after broken loads: %v", err)
-		}
-		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err == nil ||
-			!strings.Contains(err.Error(), "name an empty one") {
-			t.Errorf("loading into a full database: %v", err)
-		}
+		load(t, dsn, p) // it is empty after broken loads, and full then
+		_, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"})
+		failure.Says(t, err, "name an empty one")
 		db := connect(t, dsn)
 		if _, err := db.ExecContext(t.Context(), "UPDATE systems SET value = 'loading' WHERE name = 'schema'"); err != nil {
 			t.Fatal(err)
@@ -585,9 +579,7 @@ func TestCheckFinds(t *testing.T) {
 		"{name: few, users: 60, channels: 300, posts: 3000, history: 10d, files: 10%}",
 	)
 	onEngines(t, func(t *testing.T, dsn string) {
-		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err != nil {
-			t.Fatal(err)
-		}
+		load(t, dsn, p)
 		db := connect(t, dsn)
 		for _, c := range []struct{ breaks, undo, want string }{
 			{"UPDATE threads SET replycount = replycount + 1",
@@ -628,7 +620,5 @@ func TestCheckFinds(t *testing.T) {
 func TestAnUnknownHash(t *testing.T) {
 	p := population(t, "{name: few, users: 20, channels: 30, posts: 100, history: 10d}")
 	_, err := data.Load(t.Context(), "mysql://", p, data.Options{Hash: "rot13"})
-	if err == nil || !strings.Contains(err.Error(), "rot13") {
-		t.Errorf("an unknown hash: %v", err)
-	}
+	failure.Says(t, err, "rot13")
 }

@@ -273,38 +273,21 @@ func (r *rows) team(l *line, i int) {
 func (r *rows) teamMembers(l *line, i int) {
 	t := r.Team(i)
 	for k := range t.Members {
-		l.end(t.ID, r.UserID(r.TeamMember(i, k)), "", 0, true, k == 0, false)
+		l.end(t.ID, r.UserID(k), "", 0, true, k == 0, false)
 	}
 }
 
 func (r *rows) sidebars(l *line, i int) {
 	t := r.Team(i)
-	for k := range t.Members {
-		u := r.TeamMember(i, k)
+	for u := range t.Members {
 		id := r.UserID(u)
-		l.end(
-			r.Category("favorites", u, i),
-			id,
-			t.ID,
-			0,
-			"",
-			"favorites",
-			"Favorites",
-			false,
-			false,
-		)
-		l.end(r.Category("channels", u, i), id, t.ID, 10, "", "channels", "Channels", false, false)
-		l.end(
-			r.Category("direct_messages", u, i),
-			id,
-			t.ID,
-			20,
-			"recent",
-			"direct_messages",
-			"Direct Messages",
-			false,
-			false,
-		)
+		for n, s := range []struct{ kind, sorting, name string }{
+			{"favorites", "", "Favorites"},
+			{"channels", "", "Channels"},
+			{"direct_messages", "recent", "Direct Messages"},
+		} {
+			l.end(r.Category(s.kind, u, i), id, t.ID, 10*n, s.sorting, s.kind, s.name, false, false)
+		}
 	}
 }
 

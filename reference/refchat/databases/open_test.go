@@ -1,9 +1,9 @@
 package databases_test
 
 import (
-	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/refchat/databases"
 )
 
@@ -15,8 +15,6 @@ func TestSecretsStayOut(t *testing.T) {
 		"mysql://x:secret@tcp(127.0.0.1:1)/d", "mysql://x:secret",
 	} {
 		_, _, err := databases.Open(t.Context(), dsn, databases.Options{})
-		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", dsn, err)
-		}
+		failure.Hides(t, err, "secret")
 	}
 }

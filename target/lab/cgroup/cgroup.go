@@ -75,18 +75,15 @@ func (g *Group) dir(controller string) (string, error) {
 		}
 	}
 	dir := filepath.Join(g.root, controller, g.name)
+	var err error
 	if g.v2 {
 		dir = filepath.Join(g.root, g.name)
-		control := filepath.Join(filepath.Dir(dir), "cgroup.subtree_control")
-		if err := write(control, "+"+controller); err != nil {
-			return "", fmt.Errorf(
-				"control group: the controller %s is not to be had: %w",
-				controller,
-				err,
-			)
-		}
+		err = write(filepath.Join(filepath.Dir(dir), "cgroup.subtree_control"), "+"+controller)
 	}
-	if err := g.mkdir(dir); err != nil {
+	if err == nil {
+		err = g.mkdir(dir)
+	}
+	if err != nil {
 		return "", fmt.Errorf(
 			"control group: the controller %s is not to be had: %w",
 			controller,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -118,7 +119,11 @@ func (s *Server) snapshot() string { return filepath.Join(s.space.Dir(), "snapsh
 func (s *Server) initialize(ctx context.Context) error {
 	mark := s.mark()
 	if done, err := os.ReadFile(mark); err == nil && string(done) == s.programs.Path {
-		return s.mendData(ctx)
+		// A kill in the middle of Restore may have left the data directory out.
+		if _, err := os.Stat(s.in.DataDir); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return lab.ReplaceTree(ctx, s.in.DataDir, s.snapshot(), nil)
 	}
 	// The mark first: an unfinished directory must not be taken for a finished one by the program
 	// that made the one before.
@@ -166,15 +171,6 @@ func (s *Server) adopt(ctx context.Context) error {
 }
 
 func (s *Server) owner() *lab.Owner { return &lab.Owner{UID: s.in.UID, GID: s.in.GID} }
-
-// mendData puts the snapshot in place of a data directory that a kill in the middle of Restore left
-// out.
-func (s *Server) mendData(ctx context.Context) error {
-	if _, err := os.Stat(s.in.DataDir); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return lab.ReplaceTree(ctx, s.in.DataDir, s.snapshot(), nil)
-}
 
 // child completes the command of a program that works on the state.
 func (s *Server) child(spec lab.Spec) lab.Spec {
@@ -347,6 +343,21 @@ func (s *Server) leave(ctx context.Context) error {
 		return nil
 	}
 	return s.space.Close(ctx)
+}
+
+// FindClient finds a client program by one of its names: beside the server's, else in PATH.
+func FindClient(dir, family string, names ...string) (string, error) {
+	for _, name := range names {
+		if path := filepath.Join(dir, name); lab.IsFile(path) {
+			return path, nil
+		}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no %s is installed; install the package %s-client", names[0], family)
 }
 
 // LastLines returns the last n lines of a program's output, for an error.

@@ -167,7 +167,10 @@ func (s *Server) putBack(ctx context.Context) error {
 // user of the server: a script may hold commands for it. owners are roles that the script names and
 // that are made first.
 func (s *Server) Load(ctx context.Context, name string, script io.Reader, owners []string) error {
-	spec, err := s.product.Client(ctx, s.now(), name, owners)
+	s.mu.Lock()
+	in := s.in
+	s.mu.Unlock()
+	spec, err := s.product.Client(ctx, &in, name, owners)
 	if err != nil {
 		return err
 	}
@@ -180,14 +183,6 @@ func (s *Server) Load(ctx context.Context, name string, script io.Reader, owners
 		return fmt.Errorf("analyzing database %s: %w", name, err)
 	}
 	return nil
-}
-
-// now returns a copy of the view.
-func (s *Server) now() *View {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	in := s.in
-	return &in
 }
 
 // Describe reads the server's description.

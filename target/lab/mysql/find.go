@@ -35,18 +35,6 @@ type binary struct {
 	install string // MariaDB's program that makes a data directory
 }
 
-// findBinary returns the server program: one of the system's, else one obtained.
-func findBinary(ctx context.Context) (binary, error) {
-	if path := installed(); path != "" {
-		return inspect(ctx, path)
-	}
-	path, err := obtain(ctx)
-	if err != nil {
-		return binary{}, err
-	}
-	return inspect(ctx, path)
-}
-
 // installed returns the system's own server program, or "".
 func installed() string {
 	dirs := []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin"}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 
 	"plimsoll/target/lab"
@@ -27,7 +26,7 @@ func (p *program) script(
 	if len(roles) > 0 {
 		return spec, errors.New("roles of a dump are made on PostgreSQL only; leave them out")
 	}
-	path, err := p.client("mariadb", "mysql")
+	path, err := database.FindClient(filepath.Join(p.base, "bin"), "mariadb", "mariadb", "mysql")
 	return lab.Spec{
 		Name: filepath.Base(path),
 		Path: path,
@@ -38,19 +37,4 @@ func (p *program) script(
 		},
 		Env: p.environment(),
 	}, err
-}
-
-// client finds a client program by one of its names: beside the server's, else in PATH.
-func (b binary) client(names ...string) (string, error) {
-	for _, name := range names {
-		if path := filepath.Join(b.base, "bin", name); lab.IsFile(path) {
-			return path, nil
-		}
-	}
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("no %s is installed; install the package mariadb-client", names[0])
 }

@@ -66,9 +66,16 @@ func (p *program) product() database.Product {
 	}
 }
 
+// find finds the server program: one of the system's, else one obtained.
 func (p *program) find(ctx context.Context) (found database.Programs, err error) {
 	if p.path == "" {
-		if p.binary, err = findBinary(ctx); err != nil {
+		path := installed()
+		if path == "" {
+			if path, err = obtain(ctx); err != nil {
+				return found, err
+			}
+		}
+		if p.binary, err = inspect(ctx, path); err != nil {
 			return found, err
 		}
 	}

@@ -109,13 +109,7 @@ func (l *LAN) build(ctx context.Context) (err error) {
 			return fmt.Errorf("host %s: %w", host, err)
 		}
 	}
-	if s := l.conf.Sides; len(s.Users) > 0 && len(s.Server) > 0 {
-		return errors.Join(
-			l.conf.Users.Steer(ctx, l.usersDevice(), s.Users),
-			l.hub.Steer(ctx, UsersLink, s.Server),
-		)
-	}
-	return nil
+	return l.conf.Sides.steer(ctx, l.conf.Users, l.usersDevice(), l.hub)
 }
 
 // nameOf names a namespace among those of this program.

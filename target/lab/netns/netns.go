@@ -107,9 +107,7 @@ func (n *Namespace) Delete(ctx context.Context) error {
 // Run runs a short program in the namespace; stdin may be empty. The error of a failure quotes its
 // output.
 func (n *Namespace) Run(ctx context.Context, stdin, path string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return lab.Run(ctx, lab.Spec{
+	return run(ctx, lab.Spec{
 		Path:  path,
 		Args:  args,
 		Stdin: strings.NewReader(stdin),
@@ -119,10 +117,8 @@ func (n *Namespace) Run(ctx context.Context, stdin, path string, args ...string)
 
 // Output runs a short program in the namespace and returns its standard output.
 func (n *Namespace) Output(ctx context.Context, path string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	var out strings.Builder
-	err := lab.Run(ctx, lab.Spec{Path: path, Args: args, Stdout: &out, NetNS: n.Path()})
+	err := run(ctx, lab.Spec{Path: path, Args: args, Stdout: &out, NetNS: n.Path()})
 	return out.String(), err
 }
 
@@ -256,7 +252,12 @@ func Sweep(ctx context.Context) ([]string, error) {
 }
 
 func ip(ctx context.Context, args ...string) error {
+	return run(ctx, lab.Spec{Path: "ip", Args: args})
+}
+
+// run runs a short program.
+func run(ctx context.Context, spec lab.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return lab.Run(ctx, lab.Spec{Path: "ip", Args: args})
+	return lab.Run(ctx, spec)
 }

@@ -78,7 +78,7 @@ func (n *Network) build(ctx context.Context, bridged bool, sides Sides) (err err
 	}
 	n.wired = true
 	if err := Wire(ctx, End{Device: n.usersDevice(), Addr: n.at(front, 1) + "/24"},
-		End{In: n.host, Device: "users", Addr: n.at(front, 2) + "/24"}); err != nil {
+		End{In: n.host, Device: UsersLink, Addr: n.at(front, 2) + "/24"}); err != nil {
 		return err
 	}
 	if err := Wire(ctx, End{In: n.host, Device: "stores", Addr: n.at(back, 1) + "/24"},
@@ -97,18 +97,11 @@ func (n *Network) build(ctx context.Context, bridged bool, sides Sides) (err err
 	if err := n.host.Set(ctx, "net.ipv4.ip_forward", "1"); err != nil {
 		return err
 	}
-	if len(sides.Users) > 0 && len(sides.Server) > 0 {
-		if err := own.Steer(ctx, n.usersDevice(), sides.Users); err != nil {
-			return err
-		}
-		if err := n.host.Steer(ctx, "users", sides.Server); err != nil {
-			return err
-		}
+	err = sides.steer(ctx, own, n.usersDevice(), n.host)
+	if err == nil && bridged {
+		err = n.bridge(ctx)
 	}
-	if !bridged {
-		return nil
-	}
-	return n.bridge(ctx)
+	return err
 }
 
 // bridge attaches a namespace for the server to a bridge in host.

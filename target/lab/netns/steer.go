@@ -2,6 +2,7 @@ package netns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,13 +18,19 @@ const steerScript = `mount -t sysfs sysfs /sys && printf %s "$1" >"/sys/class/ne
 // (receive packet steering), as a host would that has only them. Without, packets over a wire are
 // worked on where their sender runs. A nil namespace is the network of this program.
 func (n *Namespace) Steer(ctx context.Context, device string, cpus []int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	args := []string{"--mount", "/bin/sh", "-c", steerScript, device, mask(cpus)}
-	if err := lab.Run(ctx, lab.Spec{Path: "unshare", Args: args, NetNS: n.Path()}); err != nil {
+	if err := run(ctx, lab.Spec{Path: "unshare", Args: args, NetNS: n.Path()}); err != nil {
 		return fmt.Errorf("steering the packets of %s to cores %v: %w", device, cpus, err)
 	}
 	return nil
+}
+
+// steer does so at both ends of the users' wire to the hub, if both sides have cores.
+func (s Sides) steer(ctx context.Context, users *Namespace, device string, hub *Namespace) error {
+	if len(s.Users) == 0 || len(s.Server) == 0 {
+		return nil
+	}
+	return errors.Join(users.Steer(ctx, device, s.Users), hub.Steer(ctx, UsersLink, s.Server))
 }
 
 // mask is the kernel's notation of a set of cores: words of 32 bits, the highest first.

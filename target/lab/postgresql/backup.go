@@ -32,7 +32,7 @@ func Backup(ctx context.Context, dsn, dir string) (data, version string, err err
 	if err != nil {
 		return "", "", err
 	}
-	program, err := findClient(bin, "pg_basebackup")
+	program, err := database.FindClient(bin, "postgresql", "pg_basebackup")
 	if err != nil {
 		return "", "", err
 	}

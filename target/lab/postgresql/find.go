@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	embedded "github.com/fergusstrange/embedded-postgres"
 
@@ -50,12 +51,7 @@ func home() (string, error) {
 
 // complete reports whether a directory holds both programs.
 func complete(dir string) bool {
-	for _, name := range []string{"postgres", "initdb"} {
-		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || st.IsDir() {
-			return false
-		}
-	}
-	return true
+	return lab.IsFile(filepath.Join(dir, "postgres")) && lab.IsFile(filepath.Join(dir, "initdb"))
 }
 
 // installed finds the system's own PostgreSQL: in PATH, then the newest in the directories of
@@ -70,10 +66,7 @@ func installed() (string, bool) {
 	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"} {
 		dirs, _ := filepath.Glob(pattern) // the patterns are well-formed
 		for _, dir := range dirs {
-			name := filepath.Base(filepath.Dir(dir))
-			for len(name) > 0 && (name[0] < '0' || name[0] > '9') {
-				name = name[1:]
-			}
+			name := strings.TrimPrefix(filepath.Base(filepath.Dir(dir)), "pgsql-")
 			if v, err := strconv.Atoi(name); err == nil && v > bestVersion && complete(dir) {
 				best, bestVersion = dir, v
 			}

@@ -2,10 +2,7 @@ package postgresql
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 
 	"plimsoll/target/lab"
@@ -19,7 +16,7 @@ func (p *programs) psql(
 	db string,
 	roles []string,
 ) (lab.Spec, error) {
-	path, err := findClient(p.dir, "psql")
+	path, err := database.FindClient(p.dir, "postgresql", "psql")
 	if err != nil {
 		return lab.Spec{}, err
 	}
@@ -49,17 +46,4 @@ func (p *programs) psql(
 		},
 		Env: append(environment(), "PGOPTIONS=-c client_min_messages=warning"),
 	}, nil
-}
-
-// findClient finds a client program: beside the server's, else in PATH.
-func findClient(bin, name string) (string, error) {
-	path := filepath.Join(bin, name)
-	if lab.IsFile(path) {
-		return path, nil
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", errors.New("no " + name + " is installed; install the package postgresql-client")
-	}
-	return path, nil
 }

@@ -225,16 +225,12 @@ func (p *programs) arm(ctx context.Context, in *database.View) error {
 			return nil // the password comes with the primary's data
 		}
 		// A statement that is interrupted would be logged with the password in it.
-		if _, err := conn.Exec(ctx, "SET log_min_error_statement = panic"); err != nil {
-			return err
-		}
-		if _, err := conn.Exec(ctx, "SET log_statement = 'none'"); err != nil {
-			return err
-		}
+		quiet := []string{"SET log_min_error_statement = panic", "SET log_statement = 'none'"}
 		if p.counts() { // its texts are in a file
-			if _, err := conn.Exec(ctx, "SET "+counting+".track = 'none'"); err != nil {
-				return err
-			}
+			quiet = append(quiet, "SET "+counting+".track = 'none'")
+		}
+		if err := run(ctx, conn, quiet); err != nil {
+			return err
 		}
 		if _, err := conn.Exec(ctx, "ALTER ROLE "+role+" PASSWORD '"+in.Password+"'"); err != nil {
 			return errors.New("setting the password was refused")
@@ -282,7 +278,7 @@ func execute(ctx context.Context, in *database.View, statements ...string) error
 
 func run(ctx context.Context, conn *pgx.Conn, statements []string) error {
 	for _, sql := range statements {
-		if _, err := conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		if _, err := conn.Exec(ctx, sql); err != nil { // without arguments by the simple protocol
 			return err
 		}
 	}
