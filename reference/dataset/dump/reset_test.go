@@ -16,11 +16,15 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-type server interface {
+type store interface {
 	DSN(db string) string
 	CreateDatabase(ctx context.Context, name string) error
 	Export(ctx context.Context, dst string) error
 	Stop(ctx context.Context) error
+}
+
+type server interface {
+	store
 	Snapshot(ctx context.Context, name string) error
 	Restore(ctx context.Context, name string) error
 	Describe(ctx context.Context) (lab.ProgramInfo, error)
