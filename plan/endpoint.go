@@ -244,7 +244,7 @@ var usualMargins = []usualMargin{
 	{"cost(app)", MarginValue{Value: 0.05}},
 	{"cost(db)", MarginValue{Value: 0.05}},
 	{"typical(op)", MarginValue{Value: 0.05}},
-	{"typical(delivery)", MarginValue{Value: 0.05}},
+	{"typical(delivery)", MarginValue{Value: 0.10}},
 	{"p95(post)", MarginValue{Value: 0.10}},
 	{"p99(op)", MarginValue{Value: 0.15}},
 	{"p95(delivery)", MarginValue{Value: 0.10}},

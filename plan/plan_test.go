@@ -203,7 +203,7 @@ func TestParseFull(t *testing.T) {
 				"p95(post)":         {Value: 0.1},
 				"p99(op)":           {Value: 0.2},
 				"typical(op)":       {Value: 0.05},
-				"typical(delivery)": {Value: 0.05},
+				"typical(delivery)": {Value: 0.10},
 				"cost(app)":         {Value: 0.05},
 				"cost(db)":          {Value: 0.05},
 				"p95(delivery)":     {Value: 0.1},
