@@ -3,6 +3,7 @@ package attribution
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 	"plimsoll/stats"
@@ -78,6 +79,45 @@ func (m *model) costs(s samples) *[2]float64 {
 	return c
 }
 
+// mostLayers is how many callers in a row may only hand a call on.
+const mostLayers = 8
+
+// through returns callers without those that have the method of the same name, as the layers around
+// a store do: with their own callers in their place.
+func (m *model) through(parts map[int32]*[2]float64, method string) map[int32]*[2]float64 {
+	for range mostLayers {
+		out := map[int32]*[2]float64{}
+		add := func(f int32, cost *[2]float64) {
+			if out[f] == nil {
+				out[f] = new([2]float64)
+			}
+			out[f][0] += cost[0]
+			out[f][1] += cost[1]
+		}
+		handed := false
+		for f, cost := range parts {
+			if f < 0 || methodOf(m.functions[f].Name) != method {
+				add(f, cost)
+				continue
+			}
+			for call, cost := range m.calls.all {
+				if call[1] == f && call[0] != f {
+					handed = true
+					add(call[0], cost)
+				}
+			}
+		}
+		if !handed {
+			break
+		}
+		parts = out
+	}
+	return parts
+}
+
+// methodOf returns the last part of a name.
+func methodOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
 // callers returns the functions of the program itself that call the one of a discovery and have
 // most of its change.
 func (m *model) callers(d discovery) []Function {
@@ -96,6 +136,8 @@ func (m *model) callers(d discovery) []Function {
 		for _, i := range u.cells {
 			parts[m.cells[i].owner] = m.costs(m.cells[i].samples)
 		}
+	} else {
+		parts = m.through(parts, methodOf(m.functions[u.function].Name))
 	}
 	return m.largest(parts, m.gained(d))
 }

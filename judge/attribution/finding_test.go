@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"plimsoll/judge/attribution"
@@ -123,6 +124,31 @@ func TestOneArmAlone(t *testing.T) {
 		[]attribution.Function{s.functions[s.branch]},
 	) {
 		t.Errorf("its callers are %+v, want %s", callers, s.functions[s.branch].Name)
+	}
+
+	// The caller becomes a layer, with the method of the same name: its own callers are named.
+	name := s.functions[f].Name
+	layer := "example.com/layer.(*Layer)." + name[strings.LastIndexByte(name, '.')+1:]
+	above := map[string]bool{}
+	for i := range blocks {
+		for _, p := range []*attribution.CPUProfile{&blocks[i].Base, &blocks[i].New} {
+			p.Functions = slices.Clone(p.Functions)
+			p.Functions[s.branch].Name = layer
+			for _, k := range p.Stacks {
+				if at := slices.Index(k.Functions, s.branch); at > 0 {
+					above[p.Functions[k.Functions[at-1]].Name] = true
+				}
+			}
+		}
+	}
+	a = attribution.Attribute("app", blocks)
+	if len(a.Findings) == 0 || len(a.Findings[0].Callers) == 0 {
+		t.Fatalf("found are %+v, want %s and its callers", a.Findings, name)
+	}
+	for _, c := range a.Findings[0].Callers {
+		if c.Name == layer || !above[c.Name] {
+			t.Errorf("its callers are %+v, want one of %v", c, above)
+		}
 	}
 }
 
