@@ -59,9 +59,9 @@ func (c *Catalog) Costs(ctx context.Context) comparison.Reader {
 // sample of the counter in the phase or on its first [edge], and the last one before its end. On the
 // end the users leave, and where the turn of a duet ends with the phase its sample is taken in the
 // next turn, after the target has closed all their connections. A second that a sample divides
-// counts in proportion. A role is left out when fewer than two samples lie in the phase, when its counter
-// fell or its number of series changed between them (a restart), or when no operation succeeded.
-// With it comes the mix of the operations ([phaseReader.mix]).
+// counts in proportion. A role is left out when fewer than two samples lie in the phase, when its
+// counter fell or its number of series changed between them (a restart), or when no operation
+// succeeded. With it comes the mix of the operations ([phaseReader.mix]).
 func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, error) {
 	from, to := x.run.Manifest.Epoch.Add(x.phase.From), x.run.Manifest.Epoch.Add(x.phase.To)
 	seen := map[string]bool{}

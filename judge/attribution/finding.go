@@ -2,10 +2,11 @@ package attribution
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
+	"plimsoll/judge/attribution/names"
 	"plimsoll/stats"
 )
 
@@ -95,9 +96,9 @@ func (m *model) through(parts map[int32]*[2]float64, method string) map[int32]*[
 			out[f][1] += cost[1]
 		}
 		handed := false
-		for f, cost := range parts {
-			if f < 0 || methodOf(m.functions[f].Name) != method {
-				add(f, cost)
+		for _, f := range slices.Sorted(maps.Keys(parts)) { // sums of floats depend on their order
+			if f < 0 || names.Last(m.functions[f].Name) != method {
+				add(f, parts[f])
 				continue
 			}
 			for call, cost := range m.calls.all {
@@ -114,9 +115,6 @@ func (m *model) through(parts map[int32]*[2]float64, method string) map[int32]*[
 	}
 	return parts
 }
-
-// methodOf returns the last part of a name.
-func methodOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // callers returns the functions of the program itself that call the one of a discovery and have
 // most of its change.
@@ -137,7 +135,7 @@ func (m *model) callers(d discovery) []Function {
 			parts[m.cells[i].owner] = m.costs(m.cells[i].samples)
 		}
 	} else {
-		parts = m.through(parts, methodOf(m.functions[u.function].Name))
+		parts = m.through(parts, names.Last(m.functions[u.function].Name))
 	}
 	return m.largest(parts, m.gained(d))
 }

@@ -74,6 +74,9 @@ func shareOf(of attribution.Attribution, finding int) float64 {
 // statements adds those of which commits change the text. A statement belongs to the commits that
 // change most of its words.
 func (r *ranking) statements(all []SuspectStatement, commits []Commit) {
+	if len(all) == 0 {
+		return // the words of all commits are for statements alone
+	}
 	places := make([]map[[2]string]place, len(commits))
 	for i, c := range commits {
 		places[i] = c.places()

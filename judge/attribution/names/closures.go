@@ -199,7 +199,7 @@ func (m *matching) contradicted(i, j int) bool {
 	}
 	a := m.shares(&m.base, m.base.through(i), true)
 	b := m.shares(&m.fresh, m.fresh.through(j), true)
-	return likeness(a, b, true) < mostContradicted
+	return cosine(a, b, true) < mostContradicted
 }
 
 // through returns the callees of a function, and in place of those without a partner what they
@@ -231,11 +231,11 @@ func (m *matching) similarity(i, j int) float64 {
 	if len(a) == 0 && len(b) == 0 {
 		return 1
 	}
-	return likeness(a, b, callee)
+	return cosine(a, b, callee)
 }
 
-// likeness is the cosine of the square roots of shares, of callees or of callers.
-func likeness(a, b []share, callee bool) float64 {
+// cosine is that of the square roots of shares, of callees or of callers.
+func cosine(a, b []share, callee bool) float64 {
 	parts := map[int]float64{}
 	for _, x := range a {
 		if x.trait.callee == callee {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A trait of a function is a caller or a callee that has a partner.
@@ -254,25 +255,18 @@ func (m *matching) likeness(i, j int) float64 {
 	_, typ2, after2 := g.receiver()
 	samePackage := m.base.pathOf(f) == g.pkg
 	switch {
-	case samePackage && typ != "" && typ2 != "" && last(after) == last(after2):
+	case samePackage && typ != "" && typ2 != "" && Last(after) == Last(after2):
 		return 1
 	case samePackage && typ == typ2:
 		return 0.5
-	case last(f.rest) == last(g.rest):
+	case Last(f.rest) == Last(g.rest):
 		return 0.5
 	}
 	return 0
 }
 
-// last returns what follows the last dot.
-func last(name string) string {
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '.' {
-			return name[i+1:]
-		}
-	}
-	return name
-}
+// Last returns what follows the last dot of a name: a method, or a function without its package.
+func Last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // sameInflow reports whether two functions have about the same share of the samples of those of
 // their callers that have partners.
