@@ -38,6 +38,29 @@ func TestOperationsBehindTheTypicalTime(t *testing.T) {
 		"set_preferences (-28.0 % [-37.0, -18.0]), -30 % of the change")
 }
 
+// TestWhatOperationsHaveInCommon stands in place of single operations.
+func TestWhatOperationsHaveInCommon(t *testing.T) {
+	e := plan.Endpoint{Name: "typical(op)", Stat: plan.Typical, Of: "op", Better: plan.Lower,
+		Margin: 0.05, Unit: "ms"}
+	for want, kinds := range map[string]verdict.Kinds{
+		"all 14 kinds of operations take 19.8 to 21.2 ms longer each": {
+			Compared: 14, Alike: &verdict.AlikeKinds{Kinds: 14, Least: 19.83, Most: 21.24, Unit: "ms"}},
+		"12 of 14 kinds of operations take 20.1 to 20.9 ms less each": {
+			Compared: 14, Alike: &verdict.AlikeKinds{Kinds: 12, Least: -20.9, Most: -20.1, Unit: "ms"}},
+		"13 of 14 kinds of operations take 45 to 55 % longer each": {
+			Compared: 14, Alike: &verdict.AlikeKinds{Kinds: 13, Least: 0.45, Most: 0.55}},
+	} {
+		r := judged(e, 6, 13, 13.2, 13.4)
+		kinds.Changed = []verdict.KindShift{{Kind: "status_ids", Effect: 38, Lo: 36, Hi: 40, Share: 0.3}}
+		r.Kinds = &kinds
+		f := NamedVerdict{Verdict: verdict.Combine("PostgreSQL", []verdict.Result{r})}
+		if got := strings.Join(typicalLines(f), "\n"); got != "typical(op) "+effect(r)+": "+want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		has(t, strings.Join(kindNotes(f), "\n"), "typical(op): "+want+".")
+	}
+}
+
 // TestScreenKeepsAReason has more reasons than a screen can hold: the first and the last stay,
 // which is the suspect where there is one.
 func TestScreenKeepsAReason(t *testing.T) {

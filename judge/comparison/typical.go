@@ -63,13 +63,13 @@ func withTypical(e plan.Endpoint, pairs []numbersPair) ([]numbersPair, *verdict.
 		return pairs, nil
 	}
 	weights, kinds := typicalKinds(e, pairs)
-	shifts := map[string][]float64{}
+	shifts, added := map[string][]float64{}, map[string][]float64{}
 	out := slices.Clone(pairs)
 	for i := range out {
 		p := &out[i]
 		base, fresh := math.NaN(), math.NaN()
 		if p.timed(e) && kinds.Compared > 0 {
-			base, fresh = p.typical(weights, shifts)
+			base, fresh = p.typical(weights, shifts, added)
 		}
 		p.base.Values, p.fresh.Values = maps.Clone(p.base.Values), maps.Clone(p.fresh.Values)
 		p.base.Values[e.Name], p.fresh.Values[e.Name] = base, fresh
@@ -82,6 +82,7 @@ func withTypical(e plan.Endpoint, pairs []numbersPair) ([]numbersPair, *verdict.
 		return out, nil
 	}
 	kinds.Changed = changedKinds(weights, shifts)
+	kinds.Alike = alikeKinds(weights, shifts, added, kinds.Changed)
 	return out, &kinds
 }
 
@@ -169,17 +170,20 @@ func typicalKinds(e plan.Endpoint, pairs []numbersPair) (map[string]float64, ver
 	return count, kinds
 }
 
-// typical returns the values of a pair in milliseconds, and adds the shift of each kind to shifts.
+// typical returns the values of a pair in milliseconds, and adds to shifts and added what each kind
+// of operations shifts by: on the log scale, and in milliseconds where half of its times lie.
 func (p numbersPair) typical(
 	weights map[string]float64,
-	shifts map[string][]float64,
+	shifts, added map[string][]float64,
 ) (base, fresh float64) {
 	middle, shift := 0.0, 0.0
 	for _, kind := range slices.Sorted(maps.Keys(weights)) { // sums of floats depend on their order
 		x, y := p.base.Kinds[kind], p.fresh.Kinds[kind]
-		middle += weights[kind] * (x.LogMedian() + y.LogMedian()) / 2
+		half := (x.LogMedian() + y.LogMedian()) / 2
+		middle += weights[kind] * half
 		own := stats.LogShift(x, y)
 		shifts[kind] = append(shifts[kind], own)
+		added[kind] = append(added[kind], math.Exp(half+own/2)-math.Exp(half-own/2))
 		shift += weights[kind] * own
 	}
 	return math.Exp(middle - shift/2), math.Exp(middle + shift/2)

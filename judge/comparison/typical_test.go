@@ -93,6 +93,82 @@ func TestTypicalFindsADelayOfEveryRequest(t *testing.T) {
 	}
 }
 
+// TestTheNarrowerRangeIsSaid has kinds whose changes are alike in milliseconds and as ratios.
+func TestTheNarrowerRangeIsSaid(t *testing.T) {
+	weights, changed := map[string]float64{}, []verdict.KindShift{}
+	same, other := map[string][]float64{}, map[string][]float64{}
+	for i, kind := range []string{"a", "b", "c"} {
+		weights[kind] = 1.0 / 3
+		changed = append(changed, verdict.KindShift{Kind: kind})
+		same[kind] = []float64{math.Log(1.5)}
+		other[kind] = []float64{math.Log(1.5) + 0.02*float64(i)}
+	}
+	if got := alikeKinds(weights, same, other, changed); got == nil || got.Unit != "" {
+		t.Errorf("%+v, want the ratios", got)
+	}
+	if got := alikeKinds(weights, other, same, changed); got == nil || got.Unit != "ms" {
+		t.Errorf("%+v, want the milliseconds", got)
+	}
+}
+
+// TestWhatKindsOfOperationsHaveInCommon: nine in ten operations take as many milliseconds longer, or
+// as many times as long, or have nothing in common.
+func TestWhatKindsOfOperationsHaveInCommon(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(name string, ms float64) float64
+		want   *verdict.AlikeKinds
+	}{
+		{"nothing", func(_ string, ms float64) float64 { return ms }, nil},
+		{"20 ms", func(_ string, ms float64) float64 { return ms + 20 },
+			&verdict.AlikeKinds{Kinds: 4, Least: 20, Most: 20, Unit: "ms"}},
+		{"a rare kind twice", func(name string, ms float64) float64 {
+			if name == "search" {
+				return ms + 40
+			}
+			return ms + 20
+		}, &verdict.AlikeKinds{Kinds: 3, Least: 20, Most: 20, Unit: "ms"}},
+		{"half as long", func(_ string, ms float64) float64 { return ms / 2 },
+			&verdict.AlikeKinds{Kinds: 4, Least: -0.5, Most: -0.5}},
+		{"one kind", func(name string, ms float64) float64 {
+			if name == "read" {
+				return ms + 20
+			}
+			return ms
+		}, nil},
+		{"three kinds with two thirds of the operations", func(name string, ms float64) float64 {
+			if name == "read" {
+				return ms
+			}
+			return ms + 20
+		}, nil},
+	} {
+		j := typicalOf(t, func(rng *rand.Rand, run record.ComparisonRun, _ int) []*measure.Window {
+			var out []*measure.Window
+			for i, n := range []int{1400, 1400, 1400, 80} {
+				counts := make([]int, len(kindNames))
+				counts[i] = n
+				out = append(out, kindWindows(rng, counts, func(ms float64) float64 {
+					if run.Arm == "new" {
+						return c.change(kindNames[i], ms)
+					}
+					return ms
+				})...)
+			}
+			return out
+		})
+		k := resultOf(t, j.Verdict, "typical(op)").Kinds
+		switch got := k.Alike; {
+		case (got == nil) != (c.want == nil):
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		case got == nil:
+		case got.Kinds != c.want.Kinds || got.Unit != c.want.Unit || got.Most-got.Least < 0 ||
+			math.Abs(got.Least/c.want.Least-1) > 0.2 || math.Abs(got.Most/c.want.Most-1) > 0.2:
+			t.Errorf("%s: %+v, want about %+v", c.name, *got, *c.want)
+		}
+	}
+}
+
 // TestTypicalLeavesOutKindsInAllBlocks: a kind that one arm alone has, and one that is too rare in
 // a single run, count in no block.
 func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {

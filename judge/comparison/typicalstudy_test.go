@@ -205,7 +205,7 @@ func typicalCandidates(weights map[string]float64) (names []string,
 	add("mean of logs", each(func(c stats.SparseCounts) float64 { return trimmed(c, 0) }))
 	names = append(names, "Hodges-Lehmann")
 	shifts = append(shifts, func(p numbersPair) (base, fresh float64) {
-		return p.typical(weights, map[string][]float64{})
+		return p.typical(weights, map[string][]float64{}, map[string][]float64{})
 	})
 	return names, shifts
 }

@@ -16,6 +16,18 @@ type Kinds struct {
 	Least int      `json:"least"`
 	// Changed are the kinds that changed for certain, those with the largest share first.
 	Changed []KindShift `json:"changed,omitempty"`
+	// Alike is what nearly all kinds have in common; nil where single kinds changed.
+	Alike *AlikeKinds `json:"alike,omitempty"`
+}
+
+// AlikeKinds are kinds of operations that changed by about the same.
+type AlikeKinds struct {
+	Kinds int `json:"kinds"` // of those compared
+	// Least and Most are the ends of the range of their changes: milliseconds where Unit is "ms",
+	// else ratios of the new times to those of the base, less one.
+	Least float64 `json:"least"`
+	Most  float64 `json:"most"`
+	Unit  string  `json:"unit,omitempty"`
 }
 
 // A KindShift is a kind of operations behind typical(OP) whose response times changed.
