@@ -74,7 +74,7 @@ var targetKeys = section{
 	{"url", servers,
 		`Base address of the target, http or https; with the driver external also a list, over which
 		the users are spread: the i-th of a behavior, from 0, goes to the server i modulo their
-		number.`},
+		number, and each next behavior begins with the next server.`},
 	{"ready", page,
 		`Path or address that answers 200 once the target can be used. Default the page of its API
 		for that.`},

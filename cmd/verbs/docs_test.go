@@ -17,6 +17,7 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/internal/failure"
 	"plimsoll/record/store/storetest"
+	"plimsoll/run/bisect"
 )
 
 // carriedOut are the commands of ours that the test carries out as they stand. Of all others the
@@ -355,6 +356,13 @@ func checkOwn(t *testing.T, args []string) string {
 			placeholders = true
 		case strings.HasSuffix(a, ".yaml") && args[0] != "plan" && args[0] != "serve":
 			checkOwn(t, []string{"plan", "check", a})
+			if args[0] == "bisect" && strings.HasPrefix(a, "examples/") {
+				b, err := os.ReadFile(a)
+				failure.None(t, err)
+				p, err := known().Parse(b)
+				failure.None(t, err)
+				failure.None(t, bisect.CheckPlan(p, a))
+			}
 		}
 	}
 	out := !placeholders && begins(line, slices.Values(carriedOut), "")

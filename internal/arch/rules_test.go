@@ -581,13 +581,34 @@ var testName = regexp.MustCompile(`^((?:Test|Fuzz|Benchmark|Example)[A-Z]\w*)(?:
 // heldBy is the last cell in the head of a table whose rows are promises.
 const heldBy = "| held by |"
 
-// testNames checks that the tests that Markdown names in code spans can be run, and that no promise
-// goes without one.
+// testCommand matches a command for tests of some directories by name.
+var testCommand = regexp.MustCompile(`go test ((?:\./[\w./-]+\s)+)-run\s(\w+)`)
+
+// emptyCommands checks that the commands for tests in a text carry out one.
+func emptyCommands(t *tree, name, text string) (bad []string) {
+	for _, m := range testCommand.FindAllStringSubmatchIndex(text, -1) {
+		wanted := text[m[4]:m[5]]
+		found := slices.ContainsFunc(strings.Fields(text[m[2]:m[3]]), func(dir string) bool {
+			return slices.ContainsFunc(t.testsOf[path.Clean(dir)], func(test string) bool {
+				return strings.Contains(test, wanted)
+			})
+		})
+		if !found && wanted != "xxx" { // no test, beside -bench
+			line := 1 + strings.Count(text[:m[0]], "\n")
+			bad = append(bad, fmt.Sprintf("%s:%d: -run %s carries out no test there", name, line, wanted))
+		}
+	}
+	return bad
+}
+
+// testNames checks that the tests that Markdown names in code spans can be run, that its commands
+// for tests carry out one, and that no promise goes without one.
 func testNames(t *tree) (bad []string) {
 	for _, name := range t.sorted() {
 		if path.Ext(name) != ".md" || name == "CHANGELOG.md" {
 			continue
 		}
+		bad = append(bad, emptyCommands(t, name, string(t.texts[name]))...)
 		promises := false
 		for i, line := range strings.Split(string(t.texts[name]), "\n") {
 			promises = strings.HasSuffix(line, heldBy) || promises && strings.HasPrefix(line, "|")

@@ -18,11 +18,12 @@ const module = "plimsoll"
 // A tree is the repository as the rules see it.
 type tree struct {
 	fset     *token.FileSet
-	packages map[string]*pkg   // by directory; the root is "."
-	modules  []string          // directories of other modules, whose packages are none of ours
-	texts    map[string][]byte // Markdown, YAML, shell and make files, by path
-	paths    map[string]bool   // every file and directory
-	tests    map[string]bool   // tests of all modules that go test can run by name
+	packages map[string]*pkg     // by directory; the root is "."
+	modules  []string            // directories of other modules, whose packages are none of ours
+	texts    map[string][]byte   // Markdown, YAML, shell and make files, by path
+	paths    map[string]bool     // every file and directory
+	tests    map[string]bool     // tests of all modules that go test can run by name
+	testsOf  map[string][]string // the same by directory
 	debts    map[string]map[string]int
 }
 
@@ -54,6 +55,7 @@ func load(fsys fs.FS) (*tree, error) {
 		texts:    map[string][]byte{},
 		paths:    map[string]bool{},
 		tests:    map[string]bool{},
+		testsOf:  map[string][]string{},
 	}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -80,7 +82,7 @@ func load(fsys fs.FS) (*tree, error) {
 			}
 			parsed, _, err := t.parse(fsys, name)
 			if err == nil {
-				t.addTests(parsed)
+				t.addTests(path.Dir(name), parsed)
 			}
 			return err
 		case strings.HasSuffix(name, ".go"):
@@ -143,15 +145,16 @@ func (t *tree) add(fsys fs.FS, name string) error {
 		export(p.exported, parsed)
 		return nil
 	}
-	t.addTests(parsed)
+	t.addTests(path.Dir(name), parsed)
 	return nil
 }
 
-// addTests adds the functions of a file of tests.
-func (t *tree) addTests(parsed *ast.File) {
+// addTests adds the functions of a file of tests in a directory.
+func (t *tree) addTests(dir string, parsed *ast.File) {
 	for _, d := range parsed.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil {
 			t.tests[d.Name.Name] = true
+			t.testsOf[dir] = append(t.testsOf[dir], d.Name.Name)
 		}
 	}
 }

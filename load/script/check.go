@@ -3,7 +3,6 @@ package script
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // kernelNames are the members of the module k6.
-var kernelNames = []string{"check", "fail", "group", "randomSeed", "sleep"}
+var kernelNames = []string{"check", "fail", "group", "sleep"}
 
 func kernelMember(r *realm, name string) sobek.Value {
 	switch name {
@@ -23,11 +22,6 @@ func kernelMember(r *realm, name string) sobek.Value {
 		})
 	case "group":
 		return r.function(r.group)
-	case "randomSeed":
-		return r.procedure(func(c sobek.FunctionCall) {
-			seed := uint64(c.Argument(0).ToInteger())
-			r.rt.SetRandSource(rand.New(rand.NewPCG(seed, 0)).Float64)
-		})
 	}
 	return r.function(r.sleep)
 }
