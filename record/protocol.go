@@ -90,11 +90,13 @@ type Expected struct {
 	// Needed is the number of blocks that would find a change of the margin; 0 when no sensible
 	// number does.
 	Needed int `json:"blocks_for_margin"`
-	// Load and NotJudged are set in [Comparison.Foreseen] alone. Load is the measured time of each
-	// arm, over all of its runs, that would find a change of the margin; 0 when no sensible time is
-	// enough. NotJudged is true if the endpoint is left out.
+	// Load, NotJudged and Coarse are set in [Comparison.Foreseen] alone. Load is the measured time
+	// of each arm, over all of its runs, that would find a change of the margin; 0 when no sensible
+	// time is enough. NotJudged is true if the endpoint is left out, Coarse if it is judged although
+	// MDE is above the margin: it decides where it changed, and nothing where no change is seen.
 	Load      time.Duration `json:"load_for_margin,omitempty"`
 	NotJudged bool          `json:"not_judged,omitempty"`
+	Coarse    bool          `json:"coarse,omitempty"`
 }
 
 // An AA is the noise of one metric in one comparison of a build with itself: a line of the store's

@@ -16,7 +16,7 @@ import (
 // Foreseen returns the change that the blocks up to a look can find of each percentile of which the
 // base has operations, and whether it is judged. A percentile on which the plan does not insist is
 // left out when the least change that the blocks find in four of five cases is more than twice its
-// margin. The level is the level that Holm's method gives the first endpoint. The endpoint that can
+// margin; it is coarse when that is more than the margin. The level is the level that Holm's method gives the first endpoint. The endpoint that can
 // find least is left out first, so that the others have a higher level. Blocks that carry no
 // verdict leave out none, and none is left out when the errors alone would remain.
 func Foreseen(
@@ -55,7 +55,8 @@ func Foreseen(
 			left--
 		}
 	}
-	if left+besides == 0 {
+	alone := left+besides == 0 // the errors would be
+	if alone {
 		clear(out)
 		left = len(percentiles)
 	}
@@ -63,6 +64,7 @@ func Foreseen(
 	for i, e := range percentiles {
 		all[i] = foreseen(e)
 		all[i].NotJudged = out[e.Name]
+		all[i].Coarse = !alone && !out[e.Name] && all[i].MDE > e.Margin && !insists(e.Name)
 	}
 	return all
 }
@@ -88,15 +90,20 @@ func expected(e plan.Endpoint, base Numbers, blocks int, alpha float64) record.E
 	return x
 }
 
-// undecided returns, by endpoint, why the plan could not decide it on an engine.
-func undecided(c *record.Comparison, engine string) map[string]string {
-	out := map[string]string{}
+// takes are what it takes to decide the endpoints of an engine that the plan cannot: those that are
+// left out, and those that are coarse.
+func takes(c *record.Comparison, engine string) (left, coarse map[string]string) {
+	left, coarse = map[string]string{}, map[string]string{}
 	for _, x := range c.Foreseen {
-		if x.Engine == engine && x.NotJudged {
-			out[x.Metric] = Takes(x)
+		switch {
+		case x.Engine != engine:
+		case x.NotJudged:
+			left[x.Metric] = Takes(x)
+		case x.Coarse:
+			coarse[x.Metric] = Takes(x)
 		}
 	}
-	return out
+	return left, coarse
 }
 
 // Takes writes the load and blocks that an endpoint would take: "21 min of load for 15 %; 6 blocks

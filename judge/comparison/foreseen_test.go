@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/stats"
@@ -82,6 +83,78 @@ func TestForeseen(t *testing.T) {
 		}
 		if got := strings.Join(out, " "); got != tt.out {
 			t.Errorf("%s: not judged %q, want %q: %+v", tt.name, got, tt.out, found)
+		}
+	}
+}
+
+// TestForeseenCoarse: an endpoint is coarse where the blocks find twice its margin and not the
+// margin, and the plan does not insist on it.
+func TestForeseenCoarse(t *testing.T) {
+	cost, op := endpointOf(t, "cost(app)", 0.05), endpointOf(t, "p99(op)", 0.15)
+	errors := endpointOf(t, "errors", 0.025)
+	for _, tt := range []struct {
+		sd            float64
+		insists, cost bool
+		coarse        bool
+	}{
+		{0.02, false, true, false},
+		{0.07, false, true, true},
+		{0.07, true, true, false},
+		{0.07, false, false, true},
+		{0.20, false, true, false},  // left out
+		{0.20, false, false, false}, // the errors alone would be left
+	} {
+		base := Numbers{
+			Measured: time.Minute,
+			Values:   map[string]float64{cost.Name: 1, errors.Name: 0},
+			Had:      map[string]uint64{op.Name: 10_000},
+			SD:       map[string]float64{op.Name: tt.sd},
+		}
+		if !tt.cost {
+			base.Values[cost.Name] = math.NaN()
+		}
+		found := Foreseen([]plan.Endpoint{cost, op, errors}, func(string) bool { return tt.insists },
+			base, record.Look{Blocks: 6, Alpha: 0.05})
+		if len(found) != 1 || found[0].Coarse != tt.coarse {
+			t.Errorf("%+v: %+v", tt, found)
+		}
+	}
+}
+
+// TestCoarseEndpointDecidesByAChange: p99(op) is that of a few uploads, whose times differ from run to
+// run. Where no change of it is seen, the others decide.
+func TestCoarseEndpointDecidesByAChange(t *testing.T) {
+	const name = "p99(op)"
+	for _, tt := range []struct {
+		coarse bool
+		change float64
+		want   verdict.Kind
+	}{
+		{false, 0, verdict.Inconclusive},
+		{true, 0, verdict.Same},
+		{true, 1, verdict.Worse},
+	} {
+		b := newBench(t)
+		b.extra = func(c record.ComparisonRun, _ int) []*measure.Window {
+			ms := 200 * math.Exp(0.25*math.Sin(float64(2*c.Block)))
+			if c.Arm == "new" {
+				ms = 200 * (1 + tt.change) * math.Exp(0.25*math.Sin(float64(3*c.Block)))
+			}
+			return []*measure.Window{opsOf("upload", time.Duration(ms*float64(time.Millisecond)), 8)}
+		}
+		c := b.compare(0)
+		c.Foreseen = []record.Expected{{Engine: "postgresql", Metric: name, Margin: 0.15, Blocks: 6,
+			MDE: 0.25, Load: 4 * time.Minute, Coarse: tt.coarse}}
+		arms, _ := b.judge(c)
+		v, why := arms[0].Verdict, arms[0].Skipped[name]
+		if v.Kind != tt.want {
+			t.Errorf("%+v: %s", tt, v.Lead)
+		}
+		aside := tt.want == verdict.Same
+		if strings.HasPrefix(why, "no change seen, of -") != aside ||
+			strings.HasSuffix(why, "; 4 min of load for 15 %; 6 blocks can find 25 %") != aside ||
+			strings.Contains(v.Lead, name+" could not be decided in this time") != aside {
+			t.Errorf("%+v: %q, %q", tt, why, v.Lead)
 		}
 	}
 }
@@ -195,6 +268,7 @@ func (s tails) compare(
 		base.Values[x.e.Name] = 1
 	}
 	left = map[string]bool{}
+	coarse := map[string]string{}
 	for _, e := range endpoints {
 		left[e.Name] = true
 	}
@@ -203,12 +277,16 @@ func (s tails) compare(
 		Alpha:  stats.FixedAlpha,
 	}) {
 		left[x.Metric] = !x.NotJudged
+		if x.Coarse {
+			coarse[x.Metric] = Takes(x)
+		}
 	}
 	var results, rest []verdict.Result
 	for _, e := range endpoints {
 		r := verdict.Judge(e, pairs[e.Name], verdict.Fixed(6))
 		results = append(results, r)
 		if left[e.Name] {
+			r.Coarse = coarse[e.Name]
 			rest = append(rest, r)
 		}
 	}
@@ -289,7 +367,7 @@ func TestWhatIsJudgedFindsTwiceItsMargin(t *testing.T) {
 				if left[e.Name] {
 					kept++
 				}
-				if left[e.Name] && v.Results[2].Kind == verdict.Worse {
+				if left[e.Name] && len(v.Results) == 3 && v.Results[2].Kind == verdict.Worse {
 					seen++
 				}
 				if _, v, _ = s.compare(set, "", 0); v.Kind == verdict.Worse ||

@@ -254,7 +254,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load Load,
 				}
 			}
 			both, mixes := withMix(both)
-			open := undecided(c, base.engine)
+			open, coarse := takes(c, base.engine)
 			if a, b := users(base), users(other); a != b {
 				out.OtherLoad = fmt.Sprintf(
 					"%s had %d users and %s %d: what was measured under different loads is not compared",
@@ -279,7 +279,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load Load,
 					out.Skipped[e.Name] = out.OtherLoad
 					continue
 				}
-				out.ofRuns(e, both, label, open[e.Name], mixes[e.Name])
+				out.ofRuns(e, both, label, open[e.Name], coarse[e.Name], mixes[e.Name])
 			}
 			return out
 		})
@@ -287,8 +287,8 @@ func Judge(c *record.Comparison, p *plan.Plan, load Load,
 }
 
 // ofRuns adds an endpoint of the runs of a comparison.
-func (p *pairing) ofRuns(e plan.Endpoint, both []numbersPair, label [2]string, takes string,
-	mix *verdict.RemovedMix) {
+func (p *pairing) ofRuns(e plan.Endpoint, both []numbersPair, label [2]string,
+	takes, coarse string, mix *verdict.RemovedMix) {
 	both, kinds := withTypical(e, both)
 	pairs := make([]readingPair, len(both))
 	for i, runs := range both {
@@ -296,7 +296,7 @@ func (p *pairing) ofRuns(e plan.Endpoint, both []numbersPair, label [2]string, t
 			of: [2]reading{runs.base.reading(e), runs.fresh.reading(e)}}
 	}
 	p.add(e, pairs, label, takes, func(r *verdict.Result, opt verdict.Options) {
-		r.Kinds, r.Mix = kinds, mix
+		r.Kinds, r.Mix, r.Coarse = kinds, mix, coarse
 		if _, isCost := plan.CostOf(e.Name); isCost {
 			warnUnseen(r, both)
 			*r = judgeClockwork(*r, both, label, opt)

@@ -14,8 +14,9 @@ import (
 // worse, else a primary without data makes it invalid, else any inconclusive makes it inconclusive,
 // else any better makes it better, else it is the same. No results at all are invalid. Costs get
 // what they mean for the capacity. Rates that are zero in both arms, of too few operations to judge
-// them, are set aside. undecided names the endpoints that are not judged, because the plan could
-// not decide them. The argument is not changed.
+// them, are set aside, and so are, once Holm's method has counted them, open coarse endpoints whose
+// interval holds no change, at the last look. undecided names the endpoints that are not judged,
+// because the plan could not decide them. The argument is not changed.
 func Combine(database string, results []Result, undecided ...string) Verdict {
 	results, aside := setAside(results)
 	v := Verdict{
@@ -44,6 +45,7 @@ func Combine(database string, results []Result, undecided ...string) Verdict {
 		}
 		v.Results[i] = r
 	}
+	v.setCoarseAside()
 	holdSpreads(v.Results)
 	imply(v.Results)
 	v.Kind = v.decide()
@@ -106,6 +108,36 @@ func setAside(results []Result) (judged, aside []Result) {
 		return results, nil
 	}
 	return judged, aside
+}
+
+// setCoarseAside moves the results to [Verdict.Aside] that could hardly be the same in this plan and
+// show no change, unless the errors alone would be left.
+func (v *Verdict) setCoarseAside() {
+	if !slices.ContainsFunc(v.Results, func(r Result) bool {
+		return !r.coarseWithoutChange() && !r.Absolute
+	}) {
+		return
+	}
+	var judged []Result
+	for _, r := range v.Results {
+		if !r.coarseWithoutChange() {
+			judged = append(judged, r)
+			continue
+		}
+		r.Reason = fmt.Sprintf("no change seen, of %s to %s; %s",
+			delta(r.Endpoint, r.Lo), delta(r.Endpoint, r.Hi), r.Coarse)
+		v.Aside = append(v.Aside, r)
+		v.Undecided = append(slices.Clip(v.Undecided), r.Name)
+	}
+	v.Results = judged
+}
+
+// coarseWithoutChange reports whether a coarse endpoint is open, in pairs enough for a verdict, and
+// no more looks come.
+func (r Result) coarseWithoutChange() bool {
+	last := r.Looks == 0 || r.Look == r.Looks || r.Over
+	return r.Coarse != "" && r.Kind == Inconclusive && last && r.N >= stats.MinPairs &&
+		r.Withheld == "" && r.Lo <= 0 && r.Hi >= 0
 }
 
 // withoutErrors reports whether the rate was zero in every run of both arms, of pairs enough for a

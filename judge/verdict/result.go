@@ -180,6 +180,10 @@ type Result struct {
 	// empty where nothing is withheld.
 	Withheld string `json:"withheld,omitempty"`
 
+	// Coarse is what it takes to judge the endpoint by its margin, where the plan can find twice the
+	// margin and not the margin ([Combine]); empty elsewhere.
+	Coarse string `json:"coarse,omitempty"`
+
 	// Outliers and Widest are block numbers: the flagged pairs, and the one that adds most to the
 	// width of the interval (0 if unknown).
 	Outliers []int     `json:"outliers,omitempty"`
@@ -249,9 +253,10 @@ type Verdict struct {
 	Indicative bool     `json:"indicative,omitempty"`
 	Results    []Result `json:"results"`
 	// Aside are results that decide nothing: neither arm had an error, of too few operations to
-	// judge that.
+	// judge that, or a coarse endpoint shows no change.
 	Aside []Result `json:"not_judged,omitempty"`
-	// Undecided names the endpoints without a result, because the plan could not decide them.
+	// Undecided names the endpoints that the plan could not decide, and that have no result or a
+	// coarse one without a change.
 	Undecided []string `json:"undecided,omitempty"`
 
 	Lead   string `json:"lead"`   // the sentence that a person would write
