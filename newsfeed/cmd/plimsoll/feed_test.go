@@ -169,7 +169,7 @@ seed: 7
 target: {driver: newsfeed}
 database: {engine: postgresql}
 workload: {behavior: newsfeed}
-bounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 3s}
+bounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 6s}
 compare: {arms: {base: {database: mysql, version: A}, postgresql: {version: B}}, mode: sequence, blocks: 1, margin: {throughput(story): 5%}}
 ` + openGates
 

@@ -166,7 +166,7 @@ func Open(dir string) (*Dump, error) {
 	manifest := filepath.Join(dir, manifestFile)
 	b, err := files.Read(manifest, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", dir, ErrNoDump)
+		return nil, fmt.Errorf("%s: %w%s", dir, ErrNoDump, dumpsIn(dir))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening a dump: %w", err)
@@ -189,6 +189,18 @@ func Open(dir string) (*Dump, error) {
 	sum := sha256.Sum256(b)
 	d.digest = hex.EncodeToString(sum[:])
 	return d, nil
+}
+
+// dumpsIn tells, behind an error, which dumps a directory has, one for each engine.
+func dumpsIn(dir string) string {
+	found, err := filepath.Glob(filepath.Join(dir, "*", manifestFile))
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	for i, name := range found {
+		found[i] = filepath.Dir(name)
+	}
+	return "; name one of " + strings.Join(found, ", ")
 }
 
 // For returns the dump of an engine: dir itself, or the directory in it of the engine's name. It is

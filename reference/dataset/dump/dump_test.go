@@ -146,6 +146,13 @@ func breakFiles(t *testing.T, d *dump.Dump) {
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	failure.Says(t, failure.Of(dump.For(dir, "mysql")), "no dump")
+	two := t.TempDir()
+	for _, engine := range []string{"mysql", "postgresql"} {
+		noError(t, os.Mkdir(filepath.Join(two, engine), 0o755))
+		noError(t, os.WriteFile(filepath.Join(two, engine, "dataset.json"), []byte("{}"), 0o644))
+	}
+	failure.Says(t, failure.Of(dump.Open(two)), "no dump", "name one of "+
+		filepath.Join(two, "mysql")+", "+filepath.Join(two, "postgresql"))
 	for content, want := range map[string]string{
 		"{":              "cannot be read",
 		`{"format": 99}`: "format 99",
