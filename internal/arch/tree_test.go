@@ -22,8 +22,7 @@ type tree struct {
 	modules  []string            // directories of other modules, whose packages are none of ours
 	texts    map[string][]byte   // Markdown, YAML, shell and make files, by path
 	paths    map[string]bool     // every file and directory
-	tests    map[string]bool     // tests of all modules that go test can run by name
-	testsOf  map[string][]string // the same by directory
+	tests    map[string][]string // directories of the tests, of all modules, that go test can run by name
 	debts    map[string]map[string]int
 }
 
@@ -54,8 +53,7 @@ func load(fsys fs.FS) (*tree, error) {
 		packages: map[string]*pkg{},
 		texts:    map[string][]byte{},
 		paths:    map[string]bool{},
-		tests:    map[string]bool{},
-		testsOf:  map[string][]string{},
+		tests:    map[string][]string{},
 	}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -153,8 +151,7 @@ func (t *tree) add(fsys fs.FS, name string) error {
 func (t *tree) addTests(dir string, parsed *ast.File) {
 	for _, d := range parsed.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil {
-			t.tests[d.Name.Name] = true
-			t.testsOf[dir] = append(t.testsOf[dir], d.Name.Name)
+			t.tests[d.Name.Name] = append(t.tests[d.Name.Name], dir)
 		}
 	}
 }

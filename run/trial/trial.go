@@ -144,7 +144,7 @@ func (r *run) all(ctx context.Context) error {
 	return nil
 }
 
-// bounded carries out the phases of the bounded test, and judges its measured phase.
+// bounded carries out the phases of the bounded test.
 func (r *run) bounded(ctx context.Context, b *BoundedTest) error {
 	if err := r.Driver.SetUsers(b.Users, b.Ramp); err != nil {
 		return err
@@ -155,16 +155,11 @@ func (r *run) bounded(ctx context.Context, b *BoundedTest) error {
 			if err := r.stayMeasured(ctx, wholeSeconds(ph.d)); err != nil {
 				return err
 			}
-		} else if err := r.stay(ctx, wholeSeconds(ph.d), r.worthwhile); err != nil {
-			return err
-		}
-		r.endPhase()
-		if ph.name == "measure" {
-			if err := r.drain(ctx); err != nil {
+		} else {
+			if err := r.stay(ctx, wholeSeconds(ph.d), r.worthwhile); err != nil {
 				return err
 			}
-			r.ends(0)
-			r.judgeMeasure()
+			r.endPhase()
 		}
 		if r.out.Hopeless != "" {
 			return nil
@@ -173,7 +168,7 @@ func (r *run) bounded(ctx context.Context, b *BoundedTest) error {
 	return nil
 }
 
-// stayMeasured carries out the measured phase, and reads the gates over it.
+// stayMeasured carries out the measured phase with its drain, and judges it.
 func (r *run) stayMeasured(ctx context.Context, d time.Duration) error {
 	gather := r.gather()
 	r.beginConduct()
@@ -196,6 +191,12 @@ func (r *run) stayMeasured(ctx context.Context, d time.Duration) error {
 	r.judgeGaps()
 	r.gateMeasure(r.measured)
 	r.judgeSteady()
+	r.endPhase()
+	if err := r.drain(ctx); err != nil {
+		return err
+	}
+	r.ends(0)
+	r.judgeMeasure()
 	return nil
 }
 
