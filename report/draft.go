@@ -256,11 +256,12 @@ func tested(f NamedVerdict) string {
 // more states how long an inconclusive comparison has to be.
 func (s State) more(f NamedVerdict) string {
 	need := 0
-	var open, unreachable, bounds, unread []string
+	var open, unreachable, bounds []string
+	var unread byReason
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {
 		case r.N == 0 && r.Failed == nil:
-			unread = append(unread, r.Name)
+			unread.add(r.Reason, r.Name)
 		case r.Censored():
 			bounds = append(bounds, r.Name)
 		case r.OutOfReach():
@@ -290,9 +291,8 @@ func (s State) more(f NamedVerdict) string {
 			verdict.MostBlocks,
 		)
 	}
-	if len(unread) > 0 {
-		text += fmt.Sprintf("; %s %s no number on this host: repeat on a quiet one", list(unread),
-			verb(len(unread), "has", "have"))
+	for _, why := range unread.texts("; no number of %s: %s") {
+		text += why
 	}
 	return text + "."
 }

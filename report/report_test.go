@@ -571,6 +571,21 @@ func TestPairThatHasNoNumber(t *testing.T) {
 	}
 }
 
+// An endpoint that the comparison cannot give says why, with the remedy, and no pair of it is
+// missing.
+func TestEndpointWithoutNumbers(t *testing.T) {
+	in := scenes()["aa"].input()
+	results := slices.Clone(in.Arms[0].Verdict.Results)
+	results[1] = verdict.Unknown(results[1].Endpoint, "it waits; write mode: sequence", verdict.Fixed(6))
+	in.Arms[0].Verdict = verdict.Combine(in.Arms[0].Verdict.Database, results)
+	d := From(in)
+	actions, warnings := strings.Join(d.Actions, " "), strings.Join(d.Warnings, " ")
+	if !strings.Contains(actions, "no number of p95(post): it waits; write mode: sequence.") ||
+		strings.Contains(warnings, "missing") {
+		t.Errorf("%s\n%s", actions, warnings)
+	}
+}
+
 // A block that was run again in vain was run again.
 func TestRunAgainInVain(t *testing.T) {
 	in := scenes()["aa"].input()

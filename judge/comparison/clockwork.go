@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"plimsoll/judge/verdict"
 )
 
@@ -54,11 +56,11 @@ const (
 	// cache that expires by the clock, say, is filled by the first request after it, so that no
 	// backlog shows it.
 	mostGrowth = 0.05
-	// A difference must have at least this number of standard errors. The standard error of
-	// deferred work comes from the scatter between blocks: where it is large, work comes in bursts
-	// that are rounds apart.
-	certainDeferred, certainGrowth = 2, 3
-	leastTurns                     = 20
+	// A difference must have at least this number of standard errors. Those of deferred and of
+	// unexplained work come from the scatter between blocks: where they are large, work comes in
+	// bursts that are rounds apart, or the idle rates scatter.
+	certainDeferred, certainUnexplained, certainGrowth = 2, 4, 3
+	leastTurns                                         = 20
 )
 
 // Shares returns the share of the CPU time that pauses added, which continuous time would not cost,
@@ -71,7 +73,7 @@ func (c Clockwork) Shares() (byClock, deferred float64) {
 	if c.Used <= 0 || c.Paused <= 0 {
 		return 0, 0
 	}
-	if c.Covered < leastCovered*c.Paused {
+	if !c.read() {
 		return c.Idle * c.Paused / c.Used, 0
 	}
 	clock := min(c.Backlog, (c.Idle+2*c.Error)*c.Covered)
@@ -79,9 +81,25 @@ func (c Clockwork) Shares() (byClock, deferred float64) {
 	return clock * whole, (c.Backlog - clock) * whole
 }
 
+// read reports whether enough backlogs are known.
+func (c Clockwork) read() bool { return c.Covered >= leastCovered*c.Paused }
+
+// unexplained returns by what share of the CPU time the backlog is more than the idle rate foresaw,
+// and the standard error by that rate's. Little work that was put off can hide behind a single
+// event of the idle target, but is unexplained in each run of its arm.
+func (c Clockwork) unexplained() (share, se float64) {
+	if c.Used <= 0 || c.Covered <= 0 || !c.read() {
+		return 0, 0
+	}
+	scale := c.Paused / c.Used
+	return (c.Backlog/c.Covered - c.Idle) * scale, c.Error * scale
+}
+
 // Correct takes the share that pauses added out of the cost of a role.
 func (c Clockwork) Correct(cost *SecondaryValue) {
 	cost.ByClock, cost.Deferred = c.Shares()
+	share, se := c.unexplained()
+	cost.Unexplained, cost.UnexplainedVariance = share, se*se
 	if share, se, ok := c.Turns.growth(); ok {
 		cost.Growth, cost.GrowthVariance = share, se*se
 	}
@@ -95,31 +113,49 @@ func (c Clockwork) Correct(cost *SecondaryValue) {
 }
 
 // armClockwork holds the means of the shares of the runs of one arm.
-type armClockwork struct{ byClock, deferred, growth, variance float64 }
+type armClockwork struct{ byClock, deferred, unexplained, growth, variance float64 }
 
-// clockwork returns the means of both arms for a cost, and the standard error of the difference in
-// work that was put off, by its scatter between blocks.
-func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork, deferredError float64) {
+// clockworkErrors are standard errors of differences between two arms, by their scatter between
+// blocks. That of unexplained work is at least what the idle rates are uncertain by: blocks may be
+// alike by chance.
+type clockworkErrors struct{ deferred, unexplained float64 }
+
+// clockwork returns the means of both arms for a cost.
+func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork, e clockworkErrors) {
 	n := float64(len(pairs))
-	var sum, squares float64
+	var deferred, unexplained []float64
+	variance := 0.0
 	for _, p := range pairs {
-		d := p.fresh.Costs[cost].Deferred - p.base.Costs[cost].Deferred
-		sum, squares = sum+d, squares+d*d
-		for i, run := range []Numbers{p.base, p.fresh} {
-			v, a := run.Costs[cost], &arms[i]
-			a.byClock, a.deferred = a.byClock+v.ByClock/n, a.deferred+v.Deferred/n
-			a.growth, a.variance = a.growth+v.Growth/n, a.variance+v.GrowthVariance/n/n
+		base, fresh := p.base.Costs[cost], p.fresh.Costs[cost]
+		deferred = append(deferred, fresh.Deferred-base.Deferred)
+		unexplained = append(unexplained, fresh.Unexplained-base.Unexplained)
+		for i, v := range []SecondaryValue{base, fresh} {
+			a := &arms[i]
+			a.byClock += v.ByClock / n
+			a.deferred += v.Deferred / n
+			a.unexplained += v.Unexplained / n
+			a.growth += v.Growth / n
+			a.variance += v.GrowthVariance / n / n
+			variance += v.UnexplainedVariance / n / n
 		}
 	}
-	if n < 2 {
-		return arms, mostDeferred
+	e.deferred = errorOfMean(deferred)
+	e.unexplained = max(errorOfMean(unexplained), math.Sqrt(variance))
+	return arms, e
+}
+
+// errorOfMean returns the standard error of the mean of shares; of less than two the largest
+// difference that is allowed.
+func errorOfMean(values []float64) float64 {
+	if len(values) < 2 {
+		return mostDeferred
 	}
-	return arms, math.Sqrt(max(squares-sum*sum/n, 0) / (n - 1) / n)
+	return stat.StdErr(stat.StdDev(values, nil), float64(len(values)))
 }
 
 // duetLacks returns the reason why a duet cannot give a difference in the cost of a role; empty
 // where it can.
-func duetLacks(role string, arms [2]armClockwork, deferredError float64, label [2]string) string {
+func duetLacks(role string, arms [2]armClockwork, e clockworkErrors, label [2]string) string {
 	for i, a := range arms {
 		if a.byClock > mostByClock {
 			return fmt.Sprintf(
@@ -132,20 +168,27 @@ func duetLacks(role string, arms [2]armClockwork, deferredError float64, label [
 			)
 		}
 	}
-	if math.Abs(arms[1].deferred-arms[0].deferred) > max(
-		mostDeferred,
-		certainDeferred*deferredError,
-	) {
-		return fmt.Sprintf(
-			"%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a pause, "+
-				"where it is done at a stretch (at most %.0f %% of difference); write mode: sequence",
-			100*arms[0].deferred,
-			role,
-			label[0],
-			100*arms[1].deferred,
-			label[1],
-			100*mostDeferred,
-		)
+	for _, off := range []struct{ base, fresh, allowed float64 }{
+		{arms[0].deferred, arms[1].deferred, certainDeferred * e.deferred},
+		{
+			max(arms[0].unexplained, 0),
+			max(arms[1].unexplained, 0),
+			certainUnexplained * e.unexplained,
+		},
+	} {
+		if math.Abs(off.fresh-off.base) > max(mostDeferred, off.allowed) {
+			return fmt.Sprintf(
+				"%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a "+
+					"pause, where it is done at a stretch (at most %.0f %% of difference); "+
+					"write mode: sequence",
+				100*off.base,
+				role,
+				label[0],
+				100*off.fresh,
+				label[1],
+				100*mostDeferred,
+			)
+		}
 	}
 	se := math.Sqrt(arms[0].variance + arms[1].variance)
 	if math.Abs(arms[1].growth-arms[0].growth) > max(mostGrowth, certainGrowth*se) {
@@ -171,8 +214,8 @@ func judgeClockwork(
 	label [2]string,
 	opt verdict.Options,
 ) verdict.Result {
-	arms, se := clockwork(r.Name, pairs)
-	if why := duetLacks(r.Of, arms, se, label); why != "" {
+	arms, e := clockwork(r.Name, pairs)
+	if why := duetLacks(r.Of, arms, e, label); why != "" {
 		return verdict.Unknown(r.Endpoint, why, opt)
 	}
 	r.ByClock = [2]float64{arms[0].byClock, arms[1].byClock}

@@ -23,6 +23,7 @@ type clocked struct {
 	drops        bool
 	lazy         bool    // the tick is taken by the first operation after it
 	idle         float64 // the part of a tick that an idle server takes; 0 for all
+	once         float64 // CPU time that an idle server takes, once
 	later, delay float64
 }
 
@@ -60,6 +61,9 @@ func (c clocked) duet(rng *rand.Rand, noise float64) (w Clockwork, ops float64) 
 		if !c.lazy {
 			ticks := c.ticks(phase, idle*float64(i)/parts, idle*float64(i+1)/parts)
 			x += cmp.Or(c.idle, 1) * c.tick * ticks
+		}
+		if i == parts/2 {
+			x += c.once
 		}
 		sum, squares = sum+x, squares+x*x
 	}
@@ -160,6 +164,11 @@ func TestClockwork(t *testing.T) {
 		}, "put off"},
 		{"none", clocked{}, ""},
 		{"0.2 ms after 5 ms", clocked{later: 0.0002, delay: 0.005}, ""},
+		{"0.2 ms after 50 ms, of a server that did 6 ms while idle", clocked{
+			later: 0.0002,
+			delay: 0.05,
+			once:  0.006,
+		}, "put off"},
 		{"0.2 ms after 0.3 s", clocked{later: 0.0002, delay: 0.3}, "put off"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

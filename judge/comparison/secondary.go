@@ -34,6 +34,8 @@ type SecondaryValue struct {
 	// ByClock is the share of a cost in a duet that was taken out of it, and Deferred the share of
 	// work that was put off ([Clockwork.Shares]).
 	ByClock, Deferred float64
+	// Unexplained is the share of the CPU time after pauses that no idle rate explains.
+	Unexplained, UnexplainedVariance float64
 	// Growth is the share of the CPU time in turns that grows with the pause before them.
 	Growth, GrowthVariance float64
 	// Calls is the name of the calls for reports that they appeared or vanished, "store

@@ -7,6 +7,5 @@ import "plimsoll/plan"
 func Unknown(e plan.Endpoint, reason string, opt Options) Result {
 	r := newResult(e, nil, opt)
 	r.describeArms()
-	r.warnAboutPlan(opt)
 	return r.conclude(Inconclusive, reason)
 }
