@@ -291,8 +291,5 @@ func (s State) more(f NamedVerdict) string {
 			verdict.MostBlocks,
 		)
 	}
-	for _, why := range unread.texts("; no number of %s: %s") {
-		text += why
-	}
-	return text + "."
+	return text + strings.Join(unread.texts("; no number of %s: %s"), "") + "."
 }

@@ -576,11 +576,12 @@ func TestPairThatHasNoNumber(t *testing.T) {
 func TestEndpointWithoutNumbers(t *testing.T) {
 	in := scenes()["aa"].input()
 	results := slices.Clone(in.Arms[0].Verdict.Results)
-	results[1] = verdict.Unknown(results[1].Endpoint, "it waits; write mode: sequence", verdict.Fixed(6))
+	why := "it waits; write mode: sequence"
+	results[1] = verdict.Unknown(results[1].Endpoint, why, verdict.Fixed(6))
 	in.Arms[0].Verdict = verdict.Combine(in.Arms[0].Verdict.Database, results)
 	d := From(in)
 	actions, warnings := strings.Join(d.Actions, " "), strings.Join(d.Warnings, " ")
-	if !strings.Contains(actions, "no number of p95(post): it waits; write mode: sequence.") ||
+	if !strings.Contains(actions, "no number of p95(post): "+why+".") ||
 		strings.Contains(warnings, "missing") {
 		t.Errorf("%s\n%s", actions, warnings)
 	}

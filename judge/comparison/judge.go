@@ -69,8 +69,8 @@ func NumbersOf(r *record.Run, endpoints []plan.Endpoint, readers ...Reader) (Num
 }
 
 // disturbed is the reason for having nothing but the cost of a run's operations.
-const disturbed = "others on the host disturbed the runs: their times and capacities are not the target's " +
-	"alone; repeat on a quiet host"
+const disturbed = "others on the host disturbed the runs: their times and capacities are not " +
+	"the target's alone; repeat on a quiet host"
 
 // costsAlone keeps the usable numbers of a run that other processes on the host disturbed: the
 // costs, because CPU time is counted by process.
