@@ -19,11 +19,12 @@ func page(all []outcome) string {
 	var first, last outcome
 	var counted []outcome
 	interrupted := 0
+	planted := variants()
 	for _, o := range all {
 		switch last = all[len(all)-1]; {
 		case o.Interrupted:
 			interrupted++
-		case o.Setting == last.Setting:
+		case o.Setting == last.Setting && o.Name == planted[o.Slot-1].Name:
 			counted = append(counted, o)
 		}
 	}

@@ -203,7 +203,11 @@ func outcomes() (all []outcome) {
 	}
 	killed := all[9]
 	killed.Interrupted = true
-	return slices.Insert(append([]outcome{{Slot: 1, Setting: "an earlier one"}}, all...), 6, killed)
+	others := []outcome{
+		{Slot: 1, Setting: "an earlier one"},
+		{Slot: 2, Setting: all[0].Setting, variant: variant{Name: "one that was replaced"}},
+	}
+	return slices.Insert(append(others, all...), 7, killed)
 }
 
 // TestGolden compares the page of fixed outcomes with its file; on a difference it writes it beside

@@ -153,13 +153,13 @@ func changedStatements() []variant {
 				`usersFirst = " ORDER BY u.username OFFSET ? * 0"`,
 			),
 			texts: []string{"lower(u.username) like"}},
-		{Kind: "an index that cannot be used", Name: "memberships by lower(userid)",
+		{Kind: "an index that cannot be used", Name: "files by lower(id)",
 			change: edit(
-				"channelstore.go",
-				"FROM channelmembers WHERE userid = ?",
-				"FROM channelmembers WHERE lower(userid) = ?",
+				"filestore.go",
+				`"FileInfoStore.Get", "WHERE id = ?`,
+				`"FileInfoStore.Get", "WHERE lower(id) = ?`,
 			),
-			texts: []string{"from channelmembers where lower"}},
+			texts: []string{"from fileinfo where lower"}},
 		{Kind: "a subquery", Name: "members counted at each permission check",
 			change: edit(
 				"channelstore.go",
