@@ -50,14 +50,14 @@ func (s *setup) clients(dir string) []peer {
 	}
 	c := fmt.Sprint(connections)
 	return append(builtIn, []peer{
-		{"wrk", time.Second, 0.95, s.theirs("wrk", "", "-t1 -c"+c+" -d3600 URL/")},
-		{"vegeta", 2 * time.Second, 3, s.theirs("vegeta", "GET URL/\n", "attack -rate=0 -duration=3600s -workers="+c+
+		{"wrk", time.Second, 0.95, s.theirs("wrk", "", "-t1 -c"+c+" -d3600 {url}/")},
+		{"vegeta", 2 * time.Second, 3, s.theirs("vegeta", "GET {url}/\n", "attack -rate=0 -duration=3600s -workers="+c+
 			" -max-workers="+c+" -connections="+c+" -output=/dev/null")},
-		{"oha", time.Second, 0, s.theirs("oha", "", "-c "+c+" -z 3600s --no-tui URL/")},
+		{"oha", time.Second, 0, s.theirs("oha", "", "-c "+c+" -z 3600s --no-tui {url}/")},
 		{"k6", 4 * time.Second, 10, s.theirs("k6", "", "run --quiet --no-usage-report --vus "+c+
-			" --duration 3600s --env BASE_URL=URL", filepath.Join(dir, "k6.js"))},
+			" --duration 3600s --env BASE_URL={url}", filepath.Join(dir, "k6.js"))},
 		{"Locust FastHttpUser", 5 * time.Second, 10, s.theirs("locust", "", "--headless -u "+c+" -r "+c+
-			" --host URL --loglevel ERROR", "-f", filepath.Join(dir, "locustfile.py"))},
+			" --host {url} --loglevel ERROR", "-f", filepath.Join(dir, "locustfile.py"))},
 	}...)
 }
 
@@ -70,14 +70,14 @@ func (s *setup) ours(engine string, flags ...string) starter {
 }
 
 // theirs starts a program of others with a text in its standard input, the words of another as
-// arguments, and further arguments. In both texts URL stands for the server's address.
+// arguments, and further arguments. In both texts {url} stands for the server's address.
 func (s *setup) theirs(name, stdin, text string, args ...string) starter {
 	return func(ctx context.Context, url string) (*lab.Process, error) {
 		path := s.find(name)
 		if path == "" {
 			return nil, fmt.Errorf("not installed (scripts/peers.sh %s)", name)
 		}
-		at := strings.NewReplacer("URL", url)
+		at := strings.NewReplacer("{url}", url)
 		return s.start(ctx, at.Replace(stdin), path,
 			append(strings.Fields(at.Replace(text)), args...)...)
 	}

@@ -51,8 +51,8 @@ func (s *setup) secure(ctx context.Context, r *report) error {
 	}
 	c := fmt.Sprint(connections)
 	for _, row := range []struct{ name, flag, peer, args string }{
-		{"TLS", "-http2=false", "wrk", "-t1 -c" + c + " -d3600 URL/"},
-		{"HTTP/2", "-http2", "h2load", "-t1 -c" + c + " -m1 --duration=3600 --warm-up-time=1 URL/"},
+		{"TLS", "-http2=false", "wrk", "-t1 -c" + c + " -d3600 {url}/"},
+		{"HTTP/2", "-http2", "h2load", "-t1 -c" + c + " -m1 --duration=3600 --warm-up-time=1 {url}/"},
 	} {
 		f := figure{
 			Name: row.name + " behind nginx, 64 connections: requests per CPU-second, of " + row.peer + "'s",
