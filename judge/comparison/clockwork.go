@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat"
-
 	"plimsoll/judge/verdict"
+	"plimsoll/stats"
 )
 
 // Clockwork separates the CPU time of a role that follows the clock from the time that follows the
@@ -81,14 +80,14 @@ func (c Clockwork) Shares() (byClock, deferred float64) {
 	return clock * whole, (c.Backlog - clock) * whole
 }
 
-// read reports whether enough backlogs are known.
-func (c Clockwork) read() bool { return c.Covered >= leastCovered*c.Paused }
+// read reports whether there were pauses, and enough of their backlogs are known.
+func (c Clockwork) read() bool { return c.Paused > 0 && c.Covered >= leastCovered*c.Paused }
 
 // unexplained returns by what share of the CPU time the backlog is more than the idle rate foresaw,
 // and the standard error by that rate's. Little work that was put off can hide behind a single
 // event of the idle target, but is unexplained in each run of its arm.
 func (c Clockwork) unexplained() (share, se float64) {
-	if c.Used <= 0 || c.Covered <= 0 || !c.read() {
+	if c.Used <= 0 || !c.read() {
 		return 0, 0
 	}
 	scale := c.Paused / c.Used
@@ -112,93 +111,99 @@ func (c Clockwork) Correct(cost *SecondaryValue) {
 	}
 }
 
-// armClockwork holds the means of the shares of the runs of one arm.
-type armClockwork struct{ byClock, deferred, unexplained, growth, variance float64 }
+// A clockDifference is a share of the CPU time of both arms, means over the blocks, with the
+// standard error of the difference.
+type clockDifference struct{ base, fresh, se float64 }
 
-// clockworkErrors are standard errors of differences between two arms, by their scatter between
-// blocks. That of unexplained work is at least what the idle rates are uncertain by: blocks may be
-// alike by chance.
-type clockworkErrors struct{ deferred, unexplained float64 }
-
-// clockwork returns the means of both arms for a cost.
-func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork, e clockworkErrors) {
-	n := float64(len(pairs))
-	var deferred, unexplained []float64
-	variance := 0.0
+// differenceOf returns the difference in a share of a cost, with the error by the scatter between
+// blocks; of less than two the largest difference that is allowed.
+func differenceOf(
+	cost string,
+	pairs []numbersPair,
+	share func(SecondaryValue) float64,
+) (d clockDifference) {
+	var each stats.Sample
 	for _, p := range pairs {
-		base, fresh := p.base.Costs[cost], p.fresh.Costs[cost]
-		deferred = append(deferred, fresh.Deferred-base.Deferred)
-		unexplained = append(unexplained, fresh.Unexplained-base.Unexplained)
-		for i, v := range []SecondaryValue{base, fresh} {
-			a := &arms[i]
-			a.byClock += v.ByClock / n
-			a.deferred += v.Deferred / n
-			a.unexplained += v.Unexplained / n
-			a.growth += v.Growth / n
-			a.variance += v.GrowthVariance / n / n
-			variance += v.UnexplainedVariance / n / n
-		}
+		base, fresh := share(p.base.Costs[cost]), share(p.fresh.Costs[cost])
+		each.Values = append(each.Values, fresh-base)
+		d.base += base / float64(len(pairs))
+		d.fresh += fresh / float64(len(pairs))
 	}
-	e.deferred = errorOfMean(deferred)
-	e.unexplained = max(errorOfMean(unexplained), math.Sqrt(variance))
-	return arms, e
+	if d.se = mostDeferred; len(pairs) >= 2 {
+		d.se = each.Estimate().SE
+	}
+	return d
 }
 
-// errorOfMean returns the standard error of the mean of shares; of less than two the largest
-// difference that is allowed.
-func errorOfMean(values []float64) float64 {
-	if len(values) < 2 {
-		return mostDeferred
-	}
-	return stat.StdErr(stat.StdDev(values, nil), float64(len(values)))
+// ownError is the standard error of a difference in a share, by the variances that the runs know.
+func ownError(cost string, pairs []numbersPair, variance func(SecondaryValue) float64) float64 {
+	v := differenceOf(cost, pairs, variance)
+	return math.Sqrt((v.base + v.fresh) / max(float64(len(pairs)), 1))
 }
 
-// duetLacks returns the reason why a duet cannot give a difference in the cost of a role; empty
-// where it can.
-func duetLacks(role string, arms [2]armClockwork, e clockworkErrors, label [2]string) string {
-	for i, a := range arms {
-		if a.byClock > mostByClock {
+// beyond reports a difference of more than most that has this number of standard errors.
+func (d clockDifference) beyond(most, certain float64) bool {
+	return math.Abs(d.fresh-d.base) > max(most, certain*d.se)
+}
+
+// armsClockwork is what the blocks show of work by the clock in a cost of both arms.
+type armsClockwork struct{ byClock, deferred, unexplained, growth clockDifference }
+
+// clockwork compares both arms. The error of unexplained work is at least what the idle rates are
+// uncertain by: blocks may be alike by chance.
+func clockwork(cost string, pairs []numbersPair) (c armsClockwork) {
+	c.byClock = differenceOf(cost, pairs, func(v SecondaryValue) float64 { return v.ByClock })
+	c.deferred = differenceOf(cost, pairs, func(v SecondaryValue) float64 { return v.Deferred })
+	c.unexplained = differenceOf(cost, pairs, func(v SecondaryValue) float64 { return v.Unexplained })
+	c.unexplained.base = max(c.unexplained.base, 0)
+	c.unexplained.fresh = max(c.unexplained.fresh, 0)
+	c.unexplained.se = max(c.unexplained.se, ownError(cost, pairs,
+		func(v SecondaryValue) float64 { return v.UnexplainedVariance }))
+	c.growth = differenceOf(cost, pairs, func(v SecondaryValue) float64 { return v.Growth })
+	c.growth.se = ownError(cost, pairs, func(v SecondaryValue) float64 { return v.GrowthVariance })
+	return c
+}
+
+// lacks returns the reason why a duet cannot give a difference in the cost of a role; empty where
+// it can.
+func (c armsClockwork) lacks(role string, label [2]string) string {
+	for i, byClock := range []float64{c.byClock.base, c.byClock.fresh} {
+		if byClock > mostByClock {
 			return fmt.Sprintf(
 				"pauses added %.0f %% of the CPU time of %s of %s, which follows the clock and not the load "+
 					"(at most %.0f %%); write mode: sequence",
-				100*a.byClock,
+				100*byClock,
 				role,
 				label[i],
 				100*mostByClock,
 			)
 		}
 	}
-	for _, off := range []struct{ base, fresh, allowed float64 }{
-		{arms[0].deferred, arms[1].deferred, certainDeferred * e.deferred},
-		{
-			max(arms[0].unexplained, 0),
-			max(arms[1].unexplained, 0),
-			certainUnexplained * e.unexplained,
-		},
-	} {
-		if math.Abs(off.fresh-off.base) > max(mostDeferred, off.allowed) {
-			return fmt.Sprintf(
-				"%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a "+
-					"pause, where it is done at a stretch (at most %.0f %% of difference); "+
-					"write mode: sequence",
-				100*off.base,
-				role,
-				label[0],
-				100*off.fresh,
-				label[1],
-				100*mostDeferred,
-			)
-		}
+	off, putOff := c.deferred, c.deferred.beyond(mostDeferred, certainDeferred)
+	if !putOff {
+		off, putOff = c.unexplained, c.unexplained.beyond(mostDeferred, certainUnexplained)
 	}
-	se := math.Sqrt(arms[0].variance + arms[1].variance)
-	if math.Abs(arms[1].growth-arms[0].growth) > max(mostGrowth, certainGrowth*se) {
+	if putOff {
+		return fmt.Sprintf(
+			"%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a "+
+				"pause, where it is done at a stretch (at most %.0f %% of difference); "+
+				"write mode: sequence",
+			100*off.base,
+			role,
+			label[0],
+			100*off.fresh,
+			label[1],
+			100*mostDeferred,
+		)
+	}
+	if c.growth.beyond(mostGrowth, certainGrowth) {
 		return fmt.Sprintf(
 			"the CPU time of %s in a turn grows with the pause before it, by %.0f %% in %s and %.0f %% in %s "+
 				"(at most %.0f %% of difference); write mode: sequence",
 			role,
-			100*arms[0].growth,
+			100*c.growth.base,
 			label[0],
-			100*arms[1].growth,
+			100*c.growth.fresh,
 			label[1],
 			100*mostGrowth,
 		)
@@ -214,10 +219,10 @@ func judgeClockwork(
 	label [2]string,
 	opt verdict.Options,
 ) verdict.Result {
-	arms, e := clockwork(r.Name, pairs)
-	if why := duetLacks(r.Of, arms, e, label); why != "" {
+	c := clockwork(r.Name, pairs)
+	if why := c.lacks(r.Of, label); why != "" {
 		return verdict.Unknown(r.Endpoint, why, opt)
 	}
-	r.ByClock = [2]float64{arms[0].byClock, arms[1].byClock}
+	r.ByClock = [2]float64{c.byClock.base, c.byClock.fresh}
 	return r
 }

@@ -189,8 +189,8 @@ func TestClockwork(t *testing.T) {
 					)
 					pairs = append(pairs, p)
 				}
-				arms, se := clockwork("cost(app)", pairs)
-				if why := duetLacks("app", arms, se, [2]string{"base", "new"}); why != "" {
+				work := clockwork("cost(app)", pairs)
+				if why := work.lacks("app", [2]string{"base", "new"}); why != "" {
 					unfit++
 					if test.unfit == "" || !strings.Contains(why, test.unfit) {
 						t.Fatalf("unfit: %s", why)

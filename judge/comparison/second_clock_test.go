@@ -119,10 +119,10 @@ func TestCorrectionOfSecondCases(t *testing.T) {
 				}
 				s := sampleOf(t, d)
 				bias += (s.Mean() - c.effect()) / comparisons
-				arms, se := clockwork("cost(app)", pairs)
+				work := clockwork("cost(app)", pairs)
 				in := s.Estimate().Interval(0.95)
 				switch {
-				case duetLacks("app", arms, se, [2]string{"base", "new"}) != "":
+				case work.lacks("app", [2]string{"base", "new"}) != "":
 					refused++
 				case c.effect() < in.Lo-near || c.effect() > in.Hi+near:
 					wrong++

@@ -171,9 +171,10 @@ func (r ran) operations() (n float64) {
 // pending are the slots without an outcome of this setting, in their order; only those asked for,
 // if any are.
 func pending(done []outcome, only []int) (slots []int) {
-	for i, v := range variants() {
+	planted, now := variants(), setting()
+	for i := range planted {
 		has := slices.ContainsFunc(done, func(o outcome) bool {
-			return o.Slot == i+1 && o.Name == v.Name && o.Setting == setting() && !o.Interrupted
+			return o.Slot == i+1 && o.counts(planted, now)
 		})
 		if !has && (len(only) == 0 || slices.Contains(only, i+1)) {
 			slots = append(slots, i+1)

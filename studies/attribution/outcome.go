@@ -65,6 +65,11 @@ outcome without an attribution, for any reason, is not right and not left out.`
 
 func (o outcome) machine() string { return o.Machine }
 
+// counts reports whether an outcome is of a setting, of the variant that its slot has now, and whole.
+func (o outcome) counts(planted []variant, setting string) bool {
+	return !o.Interrupted && o.Setting == setting && o.Name == planted[o.Slot-1].Name
+}
+
 // score compares what was named first with the truth.
 func (o outcome) score() string {
 	switch {

@@ -24,7 +24,7 @@ func page(all []outcome) string {
 		switch last = all[len(all)-1]; {
 		case o.Interrupted:
 			interrupted++
-		case o.Setting == last.Setting && o.Name == planted[o.Slot-1].Name:
+		case o.counts(planted, last.Setting):
 			counted = append(counted, o)
 		}
 	}
